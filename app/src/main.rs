@@ -1,0 +1,2 @@
+//! The `isobox` program.
+fn main() {}

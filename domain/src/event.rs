@@ -1,0 +1,70 @@
+//! Events: what happened to a record after it was published.
+
+use crate::content::ContentId;
+use crate::git_oid::GitOid;
+use crate::task_id::TaskId;
+use crate::timestamp::Timestamp;
+
+/// A small immutable record about another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// The Task that the subject belongs to.
+    pub task: TaskId,
+    /// The record that the event is about.
+    pub subject: ContentId,
+    /// The newest event about the same subject before this one.
+    pub previous: Option<ContentId>,
+    /// When it happened.
+    pub at: Timestamp,
+    /// What happened.
+    pub kind: EventKind,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// A Promotion wrote the result into a repository.
+    Promoted(Promoted),
+    /// A person turned the result down.
+    Rejected {
+        /// Why, in their words; may be empty.
+        reason: String,
+    },
+}
+
+/// A finished Promotion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Promoted {
+    /// Absolute host path of the repository it went into, any bytes.
+    pub host_path: Vec<u8>,
+    /// HEAD of that repository at the time.
+    pub commit: GitOid,
+    /// The branch that HEAD named, or `None` when it was detached.
+    pub branch: Option<Vec<u8>>,
+    /// How isobox was told that a person agreed.
+    pub confirmation: Confirmation,
+    /// Changed paths that were written.
+    pub paths: u64,
+}
+
+/// How isobox was told that a person agreed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confirmation {
+    /// A person answered the prompt on a terminal.
+    Interactive,
+    /// A line `yes` was read from a pipe.
+    Piped,
+    /// The flag `--yes`.
+    Flag,
+}
+
+impl Confirmation {
+    /// The name in records and output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Interactive => "interactive",
+            Self::Piped => "piped",
+            Self::Flag => "explicit_flag",
+        }
+    }
+}

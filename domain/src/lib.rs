@@ -1,0 +1,21 @@
+//! What isobox means: pure values and rules. No I/O, no clock, no randomness, no serialization.
+#![forbid(unsafe_code)]
+
+pub mod change;
+pub mod command;
+pub mod content;
+pub mod enforcement;
+pub mod escape;
+pub mod event;
+pub mod git_oid;
+pub mod masking;
+pub mod outcome;
+pub mod policy;
+pub mod preflight;
+pub mod promotion;
+pub mod record;
+pub mod repo_path;
+pub mod report;
+pub mod source;
+pub mod task_id;
+pub mod timestamp;

@@ -1,0 +1,205 @@
+//! Sandbox Policy as it is asked for, and Effective Policy as it held.
+
+mod resolve;
+
+pub use resolve::{Capabilities, Refusal, resolve};
+
+use crate::enforcement::ControlReport;
+use crate::preflight::PreflightRule;
+
+/// An isolation provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BackendName {
+    /// A supervised process that is not contained.
+    Host,
+    /// The `bwrap` program, hardened.
+    Bubblewrap,
+    /// isobox's own launcher on Landlock and seccomp.
+    Landlock,
+}
+
+impl BackendName {
+    /// The name in policies, records and output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Bubblewrap => "bubblewrap",
+            Self::Landlock => "landlock",
+        }
+    }
+}
+
+/// Which backend a policy asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BackendChoice {
+    /// The first that enforces every required control on this machine; never `host`.
+    Auto,
+    /// This one or none.
+    Named(BackendName),
+}
+
+/// What the workload may reach over the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NetworkAccess {
+    /// Nothing but its own loopback.
+    Deny,
+    /// Whatever the host reaches.
+    Inherited,
+}
+
+impl NetworkAccess {
+    /// The name in policies, records and output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::Inherited => "inherited",
+        }
+    }
+}
+
+/// What PATH the workload gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathMode {
+    /// The standard directories only: [`DEFAULT_PATH`].
+    Default,
+    /// The caller's PATH; directories that the Sandbox does not show simply find nothing.
+    Inherited,
+}
+
+/// PATH of a workload unless the policy says otherwise.
+pub const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// How the Workspace is exposed inside the Sandbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkspaceExposure {
+    /// The workload may change it; the changes are captured.
+    ReadWrite,
+    /// The workload may only read it.
+    ReadOnly,
+}
+
+/// A kind of host asset that a person exposes by explicit choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReuseKind {
+    /// A program of the host.
+    HostBinary,
+    /// A file or directory of the host.
+    Path,
+    /// An environment variable.
+    EnvVar,
+    /// A reference to a credential.
+    CredentialRef,
+    /// A local service.
+    LocalIntegration,
+}
+
+impl ReuseKind {
+    /// Every kind.
+    pub const ALL: [Self; 5] =
+        [Self::HostBinary, Self::Path, Self::EnvVar, Self::CredentialRef, Self::LocalIntegration];
+
+    /// The name in `--reuse-input KIND=VALUE` and records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::HostBinary => "host_binary",
+            Self::Path => "path",
+            Self::EnvVar => "env_var",
+            Self::CredentialRef => "credential_ref",
+            Self::LocalIntegration => "local_integration",
+        }
+    }
+}
+
+/// A declared Reuse Input. It is recorded; nothing is mounted or passed because of it yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReuseInput {
+    /// What kind of asset.
+    pub kind: ReuseKind,
+    /// Which one, as declared, secrets masked.
+    pub value: String,
+}
+
+/// What a policy asks of a Sandbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SandboxPolicy {
+    /// The backend.
+    pub backend: BackendChoice,
+    /// The network.
+    pub network: NetworkAccess,
+    /// `network.allow`: rules that no backend can enforce yet, so any rule refuses the Task.
+    pub network_allow: Vec<String>,
+    /// PATH.
+    pub path_mode: PathMode,
+    /// The Workspace.
+    pub workspace: WorkspaceExposure,
+    /// Absolute host directories that the workload may read besides the standard ones, e.g. toolchains. Any bytes.
+    pub read: Vec<Vec<u8>>,
+    /// Host assets exposed by explicit choice.
+    pub reuse_inputs: Vec<ReuseInput>,
+}
+
+impl Default for SandboxPolicy {
+    /// The most restrictive policy: what holds where nothing was asked for.
+    fn default() -> Self {
+        Self {
+            backend: BackendChoice::Auto,
+            network: NetworkAccess::Deny,
+            network_allow: Vec::new(),
+            path_mode: PathMode::Default,
+            workspace: WorkspaceExposure::ReadWrite,
+            read: Vec::new(),
+            reuse_inputs: Vec::new(),
+        }
+    }
+}
+
+/// What held for one attempt: the intent, and per control whether it was enforced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EffectivePolicy {
+    /// The backend that was used.
+    pub backend: BackendName,
+    /// What was asked for. Its `backend` is the choice, not the result.
+    pub asked: SandboxPolicy,
+    /// Every control once, in the order of [`Control::ALL`](crate::enforcement::Control::ALL).
+    pub controls: Vec<ControlReport>,
+    /// Known limitations of the backend on this machine, as sentences for people.
+    pub limitations: Vec<String>,
+}
+
+/// What a project's policy file says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProjectPolicy {
+    /// `tool_call.enabled`: whether `isobox tool` may be used.
+    pub tool_calls: ToolCalls,
+    /// What is asked of every Sandbox.
+    pub sandbox: SandboxPolicy,
+    /// The Preflight Rules that are on.
+    pub preflight: Vec<PreflightRule>,
+    /// How many Views are kept.
+    pub views: ViewLimit,
+}
+
+/// Whether outside agents may use `isobox tool` in a project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolCalls {
+    /// They may.
+    Enabled,
+    /// They may not.
+    Disabled,
+}
+
+/// How many of the newest records have a browsable View.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ViewLimit {
+    /// At most this many; 0 writes none.
+    Newest(u32),
+    /// Every record.
+    All,
+}
+
+impl Default for ViewLimit {
+    /// 64, the default of `records.views`.
+    fn default() -> Self {
+        Self::Newest(64)
+    }
+}

@@ -1,0 +1,100 @@
+//! From what was asked for and what backends can do to what holds, or to a refusal.
+
+use super::{BackendChoice, BackendName, EffectivePolicy, NetworkAccess, SandboxPolicy};
+use crate::enforcement::{Control, ControlReport, Enforcement};
+
+/// What one backend can do on this machine, found by trying.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// The backend.
+    pub backend: BackendName,
+    /// Why it cannot start at all here, with the remedy if one is known; `None` when it can.
+    pub unavailable: Option<String>,
+    /// Every control once: what it enforces under the most restrictive policy.
+    pub controls: Vec<ControlReport>,
+    /// Known limitations, as sentences for people.
+    pub limitations: Vec<String>,
+}
+
+impl Capabilities {
+    /// What the backend does for one control.
+    pub fn enforcement(&self, control: Control) -> Option<&Enforcement> {
+        self.controls.iter().find(|report| report.control == control).map(|report| &report.enforcement)
+    }
+}
+
+/// Why no Sandbox can be made for a policy on this machine.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The backend that was named is not there, or cannot start.
+    #[error("runtime backend `{}` cannot be used here: {reason}", backend.name())]
+    BackendUnavailable {
+        /// The backend.
+        backend: BackendName,
+        /// Why not.
+        reason: String,
+    },
+    /// `auto` found no backend that contains.
+    #[error("no runtime backend that contains the workload can be used here: {reasons}")]
+    NoBackend {
+        /// Per backend, why not.
+        reasons: String,
+    },
+    /// The policy has `network.allow` rules.
+    #[error("`network.allow` cannot be enforced by any runtime backend yet (first rule: `{rule}`)")]
+    NetworkAllow {
+        /// The first of them.
+        rule: String,
+    },
+}
+
+/// Resolves what was asked for against `backends`, in order of preference.
+///
+/// A named backend is taken or refused; `auto` takes the first that can start and enforces the containment of the
+/// filesystem, never `host`. Resolving what has been resolved gives the same.
+pub fn resolve(asked: &SandboxPolicy, backends: &[Capabilities]) -> Result<EffectivePolicy, Refusal> {
+    if let Some(rule) = asked.network_allow.first() {
+        return Err(Refusal::NetworkAllow { rule: rule.clone() });
+    }
+    let chosen = match asked.backend {
+        BackendChoice::Named(name) => named(name, backends)?,
+        BackendChoice::Auto => first_that_contains(backends)?,
+    };
+    Ok(EffectivePolicy {
+        backend: chosen.backend,
+        asked: asked.clone(),
+        controls: chosen.controls.iter().map(|report| under_policy(report, asked)).collect(),
+        limitations: chosen.limitations.clone(),
+    })
+}
+
+fn named(name: BackendName, backends: &[Capabilities]) -> Result<&Capabilities, Refusal> {
+    let refuse = |reason: &str| Refusal::BackendUnavailable { backend: name, reason: reason.to_owned() };
+    let found = backends.iter().find(|candidate| candidate.backend == name);
+    let found = found.ok_or_else(|| refuse("this version of isobox does not have it"))?;
+    match &found.unavailable {
+        Some(reason) => Err(refuse(reason)),
+        None => Ok(found),
+    }
+}
+
+fn first_that_contains(backends: &[Capabilities]) -> Result<&Capabilities, Refusal> {
+    let mut reasons = Vec::new();
+    for candidate in backends.iter().filter(|candidate| candidate.backend != BackendName::Host) {
+        let obstacle = match (&candidate.unavailable, candidate.enforcement(Control::Filesystem)) {
+            (Some(reason), _) => reason.as_str(),
+            (None, Some(Enforcement::Enforced { .. })) => return Ok(candidate),
+            (None, _) => "it does not contain the filesystem here",
+        };
+        reasons.push(format!("{}: {obstacle}", candidate.backend.name()));
+    }
+    Err(Refusal::NoBackend { reasons: reasons.join("; ") })
+}
+
+fn under_policy(report: &ControlReport, asked: &SandboxPolicy) -> ControlReport {
+    if report.control == Control::Network && asked.network == NetworkAccess::Inherited {
+        let reason = "the policy lets the workload use the host's network".to_owned();
+        return ControlReport { control: Control::Network, enforcement: Enforcement::NotEnforced { reason } };
+    }
+    report.clone()
+}

@@ -1,0 +1,61 @@
+//! The Workspace Source: the trusted repository that a Workspace is made from.
+
+use crate::git_oid::GitOid;
+use crate::repo_path::RepoPath;
+
+/// A trusted repository, pinned at one commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkspaceSource {
+    /// Absolute host path of the working tree's root, any bytes.
+    pub host_path: Vec<u8>,
+    /// Identity of the repository that survives a move: the oid of a root commit reachable from the pinned one
+    /// (the smallest, when there are several). `None` where history is cut off (shallow).
+    pub root_commit: Option<GitOid>,
+    /// The commit that everything is made from.
+    pub commit: GitOid,
+    /// The branch that HEAD named (`refs/heads/…`, any bytes), or `None` when it was detached.
+    pub branch: Option<Vec<u8>>,
+    /// Where in the repository the caller stood; `None` at its root.
+    pub working_directory: Option<RepoPath>,
+}
+
+/// Whether the working tree of a source is as its HEAD commit says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cleanliness {
+    /// Nothing staged, unstaged or untracked.
+    Clean,
+    /// Something is.
+    Dirty {
+        /// The first entries in path order, at most [`Cleanliness::SHOWN`].
+        first: Vec<DirtyEntry>,
+        /// How many there are in all.
+        count: u64,
+    },
+}
+
+impl Cleanliness {
+    /// How many dirty entries are listed.
+    pub const SHOWN: usize = 10;
+}
+
+/// One entry that makes a source dirty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DirtyEntry {
+    /// The path from the root of the repository, any bytes.
+    pub path: Vec<u8>,
+    /// In what way.
+    pub state: DirtyState,
+}
+
+/// In what way an entry differs from HEAD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DirtyState {
+    /// The index differs from HEAD.
+    Staged,
+    /// The working tree differs from the index.
+    Unstaged,
+    /// It is not in the index and not ignored.
+    Untracked,
+    /// It is in conflict.
+    Unmerged,
+}

@@ -1,0 +1,1 @@
+//! Contract suites: the cases that every adapter and every fake of a port must pass.

@@ -1,0 +1,1 @@
+//! Fault injection: make the n-th operation of a port fail.

@@ -1,0 +1,41 @@
+//! What isobox needs from the world: one trait a file. The doc comment of a trait is its contract; each promise in it
+//! is a case of the suite in `contract`, which every adapter and every fake passes.
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "testing")]
+pub mod contract;
+#[cfg(feature = "testing")]
+pub mod fake;
+#[cfg(feature = "testing")]
+pub mod fault;
+
+mod attempts;
+mod capture_sink;
+mod clock;
+mod object_store;
+mod policy_source;
+mod record_log;
+mod repository;
+mod runtime_backend;
+mod store_error;
+mod task_ids;
+mod views;
+mod workspaces;
+
+pub use attempts::{Attempt, Attempts, ObjectWriter, Role};
+pub use capture_sink::{CaptureSink, CapturedRefs};
+pub use clock::Clock;
+pub use object_store::{ChangeLines, Content, ObjectStore};
+pub use policy_source::{PolicyError, PolicySource, Position};
+pub use record_log::{AppendError, RecordLog, StoredEvent};
+pub use repository::{Applied, ApplyError, IndexMode, Promotion, RepositoryError, TrustedRepository, Unfinished};
+pub use runtime_backend::{
+    EndCause, Ending, Flow, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, Streams, SupervisionError,
+};
+pub use store_error::{StoreError, StoreErrorKind};
+pub use task_ids::TaskIds;
+pub use views::{View, Views};
+pub use workspaces::{Workspace, WorkspaceError, WorkspaceMount, WorkspaceRequest, Workspaces};
+
+/// A boxed cause at the end of an error chain.
+pub type Cause = Box<dyn std::error::Error + Send + Sync + 'static>;

@@ -1,0 +1,54 @@
+//! Where policies come from.
+
+use crate::Cause;
+use isobox_domain::policy::ProjectPolicy;
+
+/// A place in a policy file, both from 1; columns count characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// The line.
+    pub line: u64,
+    /// The character in it.
+    pub column: u64,
+}
+
+/// Why a policy could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum PolicyError {
+    /// The file is there, but is no valid policy.
+    #[error("{host_path}{}: {problem}", at(.position))]
+    Invalid {
+        /// The file, escaped for people.
+        host_path: String,
+        /// Where in it, if that is known.
+        position: Option<Position>,
+        /// What is wrong, expected and found.
+        problem: String,
+        /// The line in question with a caret below it.
+        excerpt: Option<String>,
+        /// What to write instead.
+        hint: Option<String>,
+    },
+    /// The file could not be read.
+    #[error("read policy {host_path}")]
+    Io {
+        /// The file, escaped for people.
+        host_path: String,
+        /// What the system said.
+        #[source]
+        source: Cause,
+    },
+}
+
+fn at(position: &Option<Position>) -> String {
+    position.map(|p| format!(":{}:{}", p.line, p.column)).unwrap_or_default()
+}
+
+/// The policy of a project, from its trusted checkout.
+///
+/// - No file is `None`; a file that is no policy is an error, never `None`.
+/// - Nothing is followed out of the project: a policy that is a symbolic link is an error.
+pub trait PolicySource {
+    /// Reads the project's policy.
+    fn load(&self) -> Result<Option<ProjectPolicy>, PolicyError>;
+}

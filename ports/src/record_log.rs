@@ -1,0 +1,55 @@
+//! Publishing records and events, and reading them back.
+
+use crate::{Attempt, StoreError};
+use isobox_domain::content::ContentId;
+use isobox_domain::event::Event;
+use isobox_domain::record::{RecordEntry, TaskRecord};
+
+/// An event and its own digest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredEvent {
+    /// The digest of the event's bytes.
+    pub id: ContentId,
+    /// The event.
+    pub event: Event,
+}
+
+/// Why an event was not appended.
+#[derive(Debug, thiserror::Error)]
+pub enum AppendError {
+    /// Something else happened to the subject in the meantime; nothing was appended.
+    #[error("another event about the record came first")]
+    Stale {
+        /// The newest event about the subject.
+        newest: Option<ContentId>,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The records and events of a Task Store.
+///
+/// - When `publish` returns, the record and everything staged in its attempt survive a power cut; this is the only
+///   durable step, with one flush when nothing is as large as 1 MiB.
+/// - A record is visible whole or not at all.
+/// - When `publish` fails, the attempt is left to be found as abandoned.
+/// - `append` succeeds only if the newest event about the subject is the event's `previous`: of two processes at once, one wins.
+/// - A record that was published twice with equal bytes is the same record.
+/// - Listing is newest first, and goes on past damaged entries.
+pub trait RecordLog: Send + Sync {
+    /// Makes an attempt durable as `record`.
+    fn publish(&self, attempt: Box<dyn Attempt>, record: &TaskRecord) -> Result<ContentId, StoreError>;
+
+    /// Appends an event. Durable when it returns.
+    fn append(&self, event: &Event) -> Result<ContentId, AppendError>;
+
+    /// The record with this digest, verified.
+    fn load(&self, id: &ContentId) -> Result<Option<TaskRecord>, StoreError>;
+
+    /// The events about a record, oldest first.
+    fn events(&self, subject: &ContentId) -> Result<Vec<StoredEvent>, StoreError>;
+
+    /// Every record, newest first.
+    fn list(&self) -> Result<Box<dyn Iterator<Item = Result<RecordEntry, StoreError>> + '_>, StoreError>;
+}

@@ -1,0 +1,127 @@
+//! The trusted repository: looking at it, and the one way to write to it.
+
+use crate::{Cause, ChangeLines, ObjectStore};
+use isobox_domain::source::{Cleanliness, WorkspaceSource};
+
+/// A failure to look at the trusted repository. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum RepositoryError {
+    /// It cannot be used, for a reason in words.
+    #[error("{reason}")]
+    Refused {
+        /// Why.
+        reason: String,
+        /// What to do about it.
+        hint: Option<String>,
+    },
+    /// Another Promotion is in progress.
+    #[error("another promotion into {host_path} is in progress")]
+    Locked {
+        /// The repository, escaped for people.
+        host_path: String,
+    },
+    /// Something else failed.
+    #[error("{operation}")]
+    Io {
+        /// What was being done, to what.
+        operation: String,
+        /// Why it did not work.
+        #[source]
+        source: Cause,
+    },
+}
+
+/// A Promotion that was not performed. The repository is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// Paths that are not as the Change Set expects them, or cannot be promoted, each with its reason.
+    #[error("{count} of the changed paths cannot be promoted")]
+    Conflicts {
+        /// The first of them, escaped for people, each with why.
+        first: Vec<String>,
+        /// How many there are.
+        count: u64,
+    },
+    /// No space, no inodes or over quota.
+    #[error("{operation}: no space left; nothing was changed")]
+    Full {
+        /// What was being done, to what.
+        operation: String,
+    },
+    /// Something else failed.
+    #[error("{operation}; nothing was changed")]
+    Io {
+        /// What was being done, to what.
+        operation: String,
+        /// Why it did not work.
+        #[source]
+        source: Cause,
+    },
+}
+
+/// What a Promotion wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// Changed paths.
+    pub paths: u64,
+}
+
+/// A Promotion that a killed process left behind after its point of no return; it has been finished now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfinished {
+    /// What its caller gave to `apply`.
+    pub receipt: Vec<u8>,
+}
+
+/// Whether the index is staged too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexMode {
+    /// Only the working tree is written.
+    Leave,
+    /// The index is made to match what was written.
+    Stage,
+}
+
+/// The trusted repository.
+///
+/// - Looking writes nothing, not even the index, and executes nothing that the repository or its configuration names.
+/// - A repository that isobox cannot use is refused with its reason: bare, empty, partial, of another owner.
+pub trait TrustedRepository: Send + Sync {
+    /// HEAD, pinned, and what identifies the repository.
+    fn source(&self) -> Result<WorkspaceSource, RepositoryError>;
+
+    /// Whether the working tree and index are as HEAD says.
+    fn cleanliness(&self) -> Result<Cleanliness, RepositoryError>;
+
+    /// Takes the lock under which one Promotion at a time is checked, performed and recorded.
+    ///
+    /// What a killed Promotion left is rolled back here, or finished if it was past its point of no return.
+    fn begin_promotion(&self) -> Result<Box<dyn Promotion + '_>, RepositoryError>;
+}
+
+/// The lock on a trusted repository, and the only way to write to it. Dropping it releases the lock.
+///
+/// - `apply` performs all changes or none, whatever fails and whenever the process is killed.
+/// - Every path that changes is first found as the Change Set's `before` says, or nothing is changed.
+/// - No link is followed: a path below a symbolic link is a conflict.
+/// - Files are owned and readable as the repository's own are; the executable bit is as captured.
+pub trait Promotion {
+    /// The killed Promotion that was finished when the lock was taken, if there was one.
+    fn unfinished(&self) -> Option<&Unfinished>;
+
+    /// Looks whether every change could be applied now; changes nothing.
+    fn rehearse(&mut self, changes: ChangeLines<'_>) -> Result<Applied, ApplyError>;
+
+    /// Performs the changes, with contents from `objects`. `receipt` is handed back as [`Unfinished`] if this process is
+    /// killed before `finish`.
+    fn apply(
+        &mut self,
+        changes: ChangeLines<'_>,
+        objects: &dyn ObjectStore,
+        index: IndexMode,
+        receipt: &[u8],
+    ) -> Result<Applied, ApplyError>;
+
+    /// Forgets the Promotion's journal, once its event is durable.
+    fn finish(&mut self) -> Result<(), ApplyError>;
+}

@@ -1,0 +1,135 @@
+//! Starting a Workload Command in a Sandbox, and seeing it end.
+
+use crate::{Cause, Content, WorkspaceMount};
+use isobox_domain::command::WorkloadCommand;
+use isobox_domain::outcome::{Exit, ResourceUsage};
+use isobox_domain::policy::{BackendName, Capabilities, EffectivePolicy};
+use isobox_domain::repo_path::RepoPath;
+
+/// Everything a backend needs to start a workload.
+#[derive(Clone, Copy, Debug)]
+pub struct LaunchRequest<'a> {
+    /// What to execute, untouched.
+    pub command: &'a WorkloadCommand,
+    /// What must hold.
+    pub policy: &'a EffectivePolicy,
+    /// How the Workspace is to be mounted.
+    pub mount: &'a WorkspaceMount,
+    /// Where in the Workspace the command starts; `None` at its root.
+    pub working_directory: Option<&'a RepoPath>,
+    /// The caller's own PATH, for a policy that inherits it.
+    pub caller_path: Option<&'a [u8]>,
+}
+
+/// Whether a stream goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// It does.
+    Continue,
+    /// Its reader is gone: the workload's end of it is to be closed, so that the workload notices as it would in a pipeline.
+    Closed,
+}
+
+/// The streams of a workload, in isobox's own process.
+pub trait Streams {
+    /// What to pass to standard input; `None` gives the workload an empty one. Asked once.
+    fn stdin(&mut self) -> Option<Content>;
+
+    /// Receives standard output as it comes, in pieces of at most 64 KiB.
+    fn stdout(&mut self, bytes: &[u8]) -> Flow;
+
+    /// Receives standard error as it comes, in pieces of at most 64 KiB.
+    fn stderr(&mut self, bytes: &[u8]) -> Flow;
+}
+
+/// Why a workload ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EndCause {
+    /// Its process ended by itself.
+    Exited(Exit),
+    /// The command was found but is not executable (exit code 126): why.
+    NotExecutable(String),
+    /// There is no such command in the Sandbox (exit code 127): why.
+    NotFound(String),
+    /// isobox received this signal and ended the workload.
+    Interrupted {
+        /// The number of the signal.
+        signal: u8,
+    },
+}
+
+/// How a workload ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// Why.
+    pub cause: EndCause,
+    /// What it used.
+    pub usage: ResourceUsage,
+    /// Processes that were still there when the command's own had ended, and were killed. `None` if nobody counted.
+    pub killed_processes: Option<u64>,
+}
+
+/// Why a Sandbox did not come up. Nothing of the workload was executed.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// The backend's program or the kernel refused.
+    #[error("start a sandbox with `{}`: {reason}", backend.name())]
+    Refused {
+        /// The backend.
+        backend: BackendName,
+        /// What was said, e.g. by `bwrap` before the workload started.
+        reason: String,
+    },
+    /// Something else failed.
+    #[error("{operation}")]
+    Io {
+        /// What was being done, to what.
+        operation: String,
+        /// What the system said.
+        #[source]
+        source: Cause,
+    },
+}
+
+/// A failure while a workload was running; it was killed.
+#[derive(Debug, thiserror::Error)]
+#[error("{operation}")]
+pub struct SupervisionError {
+    /// What was being done.
+    pub operation: &'static str,
+    /// What the system said.
+    #[source]
+    pub source: Cause,
+}
+
+/// An isolation provider.
+///
+/// - `capabilities` names every control once, and claims one as enforced only if this backend enforces it itself; the
+///   claim names the mechanism.
+/// - The workload receives its arguments byte for byte, a cleared environment, no descriptor above 2 and no signal disposition of isobox.
+/// - Output arrives byte for byte, in order per stream.
+/// - A command that is not there ends as `NotFound`, one that may not be executed as `NotExecutable`.
+/// - `supervise` returns promptly after the command's own process has ended, whoever still holds its streams, and then
+///   no process of the workload is left.
+/// - When isobox dies, the workload dies.
+pub trait RuntimeBackend: Send + Sync {
+    /// Which backend this is.
+    fn name(&self) -> BackendName;
+
+    /// What it enforces on this machine, found by trying.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Starts the command. Returns when the Sandbox is up.
+    fn launch(&self, request: &LaunchRequest<'_>) -> Result<Box<dyn Sandbox>, LaunchError>;
+}
+
+/// A running Sandbox. Dropping it kills the workload.
+pub trait Sandbox {
+    /// Passes the streams on until every process is dead. Called once.
+    ///
+    /// A signal INT, TERM or HUP to isobox ends the workload as `Interrupted`.
+    fn supervise(&mut self, streams: &mut dyn Streams) -> Result<Ending, SupervisionError>;
+
+    /// Where the Workspace can be read from now on, as the workload left it; stays valid while `self` lives.
+    fn workspace(&self) -> WorkspaceMount;
+}

@@ -1,0 +1,89 @@
+//! Making Workspaces, reading what came of them, and removing them.
+
+use crate::{CaptureSink, Cause};
+use isobox_domain::source::WorkspaceSource;
+use std::path::PathBuf;
+
+/// How a Workspace is to be mounted by a Runtime Backend.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WorkspaceMount {
+    /// A plain directory.
+    Directory {
+        /// Absolute path of its root.
+        host_path: PathBuf,
+    },
+}
+
+/// What a Workspace is made from.
+#[derive(Clone, Debug)]
+pub struct WorkspaceRequest<'a> {
+    /// The source, pinned.
+    pub source: &'a WorkspaceSource,
+}
+
+/// A private, disposable copy of a source at one commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workspace {
+    /// How it is to be mounted.
+    pub mount: WorkspaceMount,
+    /// What a later process needs to capture or dispose it; understood by the adapter that made it alone.
+    pub state: Vec<u8>,
+    /// Things to tell the user, as sentences: pointers that stayed pointers, filters that were not run.
+    pub notices: Vec<String>,
+}
+
+/// A failure around a Workspace.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkspaceError {
+    /// The source cannot be used, for a reason in words.
+    #[error("{reason}")]
+    Refused {
+        /// Why.
+        reason: String,
+        /// What to do about it.
+        hint: Option<String>,
+    },
+    /// No space, no inodes or over quota.
+    #[error("{operation}: no space left")]
+    Full {
+        /// What was being done, to what.
+        operation: String,
+    },
+    /// Something else failed.
+    #[error("{operation}")]
+    Io {
+        /// What was being done, to what.
+        operation: String,
+        /// Why it did not work.
+        #[source]
+        source: Cause,
+    },
+}
+
+/// Private copies of one source.
+///
+/// - A Workspace has exactly the files of the pinned commit and a `.git` of its own at that commit, and shares no
+///   writable inode with the source.
+/// - Nothing of the source or of the user's configuration is executed to make it.
+/// - Capturing an untouched Workspace gives no line.
+/// - Capturing never executes, follows or trusts anything in the Workspace, and changes nothing in it.
+/// - What changed is captured byte for byte; what is not captured is a line that says why.
+/// - Disposing removes everything, whatever the modes inside; disposing twice is fine.
+/// - A killed creation is disposed from its state.
+pub trait Workspaces: Send + Sync {
+    /// Chooses where the next Workspace goes, before anything is made there: its state, to be noted first.
+    fn reserve(&self) -> Result<Vec<u8>, WorkspaceError>;
+
+    /// Makes a Workspace at a reserved place.
+    fn create(&self, reserved: &[u8], request: &WorkspaceRequest<'_>) -> Result<Workspace, WorkspaceError>;
+
+    /// Reads what changed. Every process that could write to it is dead.
+    fn capture(&self, state: &[u8], mounted: &WorkspaceMount, sink: &mut dyn CaptureSink)
+    -> Result<(), WorkspaceError>;
+
+    /// Removes a Workspace, whole or half made.
+    fn dispose(&self, state: &[u8]) -> Result<(), WorkspaceError>;
+
+    /// Gives a Workspace to the user: removes what is isobox's own around it, and says where its root is.
+    fn retain(&self, state: &[u8]) -> Result<PathBuf, WorkspaceError>;
+}
