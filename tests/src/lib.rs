@@ -1,1 +1,5 @@
-//! Helpers of the outside tests: build a repository, run `isobox`, read what it printed.
+//! What the outside tests share: a throw-away project, and the `isobox` program run in it.
+
+mod project;
+
+pub use project::{Outcome, Project, User, isobox_program, outcome};
