@@ -1,0 +1,143 @@
+//! A full disk, an I/O error or a kill at any system call of `isobox`: the trusted repository stays whole, and every
+//! Task that was acknowledged stays readable.
+
+use isobox_tests::{CALL_GROUPS, FAULTS, Fault, Injected, Outcome, Project, User, run_with_fault};
+
+const CHANGE: [&str; 5] =
+    ["tool", "--", "sh", "-c", "echo said; echo changed >> README.md; echo new > new.txt; rm run.sh"];
+/// Far above what any of the commands needs; a loop that gets here never came to an end.
+const MOST_CALLS: u32 = 2000;
+
+#[test]
+fn a_tool_call_survives_a_fault_at_any_system_call() {
+    each_fault(|calls, fault| {
+        let project = Project::initialised(User::Current);
+        until_none_is_hit(|nth| {
+            let injected = run_with_fault(&project, &CHANGE, calls, fault, nth);
+            assert_repository_is_untouched(&project);
+            let listed = assert_store_is_whole(&project);
+            if injected.outcome.code == 0 {
+                let task = acknowledged_task(&injected.outcome);
+                assert!(listed.contains(&task), "{task} was acknowledged with {fault:?} at {calls} {nth}, but is gone");
+            }
+            injected
+        });
+        assert_next_start_cleans_up(&project);
+    });
+}
+
+#[test]
+fn a_recovery_survives_a_fault_at_any_system_call() {
+    each_fault(|calls, fault| {
+        until_none_is_hit(|nth| {
+            let project = Project::initialised(User::Current);
+            leave_a_killed_attempt(&project);
+            let injected = run_with_fault(&project, &["tool", "--", "true"], calls, fault, nth);
+            assert_repository_is_untouched(&project);
+            assert_next_start_cleans_up(&project);
+            let listed = assert_store_is_whole(&project);
+            assert!(
+                listed.contains("interruption"),
+                "the killed attempt is lost with {fault:?} at {calls} {nth}: {listed}"
+            );
+            injected
+        });
+    });
+}
+
+#[test]
+fn a_promotion_survives_a_fault_at_any_system_call() {
+    each_fault(|calls, fault| {
+        let project = Project::initialised(User::Current);
+        let task = acknowledged_task(&project.isobox(&CHANGE));
+        let before = tree(&project);
+        until_none_is_hit(|nth| {
+            let injected = run_with_fault(&project, &["promote", "--yes", &task], calls, fault, nth);
+            let start = project.isobox(&["tool", "--", "true"]);
+            assert!([0, 125].contains(&start.code), "{start:?}");
+            let after = tree(&project);
+            let listed = assert_store_is_whole(&project);
+            let is_recorded = listed.contains("\"promoted\"");
+            if after == before {
+                assert!(injected.outcome.code != 0, "success without a change, {fault:?} at {calls} {nth}");
+                assert!(!is_recorded, "recorded but not done, {fault:?} at {calls} {nth}");
+            } else {
+                assert_eq!(after, "README.md=hello\nchanged\nnew.txt=new\n", "{fault:?} at {calls} {nth}");
+                assert!(is_recorded, "done but not recorded, {fault:?} at {calls} {nth}: {injected:?}");
+                return Injected { was_hit: false, ..injected };
+            }
+            injected
+        });
+    });
+}
+
+fn each_fault(check: impl Fn(&str, Fault) + Sync) {
+    for calls in CALL_GROUPS {
+        for fault in FAULTS {
+            check(calls, fault);
+        }
+    }
+}
+
+fn until_none_is_hit(mut run: impl FnMut(u32) -> Injected) {
+    assert!((1..MOST_CALLS).any(|nth| !run(nth).was_hit), "the command never ran without a fault");
+}
+
+fn leave_a_killed_attempt(project: &Project) {
+    use std::io::{BufRead, BufReader};
+    let mut command = project.isobox_command(&[
+        "tool",
+        "--",
+        "sh",
+        "-c",
+        "echo half > README.md; echo ready; exec tail -f /dev/null",
+    ]);
+    let mut isobox =
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null()).spawn().expect("start");
+    let mut line = String::new();
+    BufReader::new(isobox.stdout.take().expect("a pipe")).read_line(&mut line).expect("read");
+    assert_eq!(line, "ready\n");
+    isobox.kill().expect("kill");
+    isobox.wait().expect("wait");
+}
+
+fn assert_repository_is_untouched(project: &Project) {
+    assert_eq!(project.git(&["status", "--porcelain"]), "");
+    assert_eq!(tree(project), "README.md=hello\nrun.sh=#!/bin/sh\necho ran\n");
+}
+
+fn assert_store_is_whole(project: &Project) -> String {
+    let list = project.isobox(&["list", "--json"]);
+    assert_eq!(list.code, 0, "{list:?}");
+    let document: serde_json::Value = serde_json::from_str(&list.stdout).expect("a JSON document");
+    for task in document["tasks"].as_array().expect("tasks") {
+        let id = task["id"].as_str().expect("an id");
+        let show = project.isobox(&["show", "--json", id]);
+        assert_eq!(show.code, 0, "{show:?}");
+    }
+    list.stdout
+}
+
+fn assert_next_start_cleans_up(project: &Project) {
+    let start = project.isobox(&["tool", "--", "true"]);
+    assert_eq!(start.code, 0, "{start:?}");
+    assert_eq!(project.workspaces(), Vec::<std::path::PathBuf>::new());
+}
+
+/// The id in `isobox task ID: …`, which a finished command has printed.
+fn acknowledged_task(outcome: &Outcome) -> String {
+    let line = outcome
+        .stderr
+        .lines()
+        .find(|line| line.contains(": completed outcome="))
+        .unwrap_or_else(|| panic!("{outcome:?}"));
+    line.split([' ', ':']).find(|word| word.starts_with("task-")).expect("an id").to_owned()
+}
+
+fn tree(project: &Project) -> String {
+    ["README.md", "new.txt", "run.sh"]
+        .into_iter()
+        .filter(|path| project.repository().join(path).exists())
+        .map(|path| format!("{path}={}", project.read(path)))
+        .collect()
+}
