@@ -1,0 +1,66 @@
+//! Memory does not grow with what a workload prints.
+
+use isobox_tests::{Project, User, isobox_program};
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// 64 MiB in KiB, the peak that every process of isobox stays under.
+const MOST_KIB: u64 = 64 * 1024;
+/// Bytes on each of the two streams.
+const STREAM_BYTES: u64 = 1 << 30;
+
+#[test]
+fn a_gibibyte_of_noise_on_both_streams_is_captured_in_constant_memory() {
+    let project = Project::initialised(User::Current);
+    let flood = format!("head -c {STREAM_BYTES} /dev/urandom & head -c {STREAM_BYTES} /dev/urandom >&2; wait");
+    let mut command = project.isobox_command(&["tool", "--", "sh", "-c", &flood]);
+    let mut isobox = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start isobox");
+    let done = AtomicBool::new(false);
+    let (mut stdout, mut stderr) = (isobox.stdout.take().expect("a pipe"), isobox.stderr.take().expect("a pipe"));
+    let (peak, passed_out, passed_err) = thread::scope(|scope| {
+        let watcher = scope.spawn(|| watch_peak(&done));
+        let err = scope.spawn(move || drain(&mut stderr));
+        let out = drain(&mut stdout);
+        let err = err.join().expect("drained");
+        assert!(isobox.wait().expect("wait").success());
+        done.store(true, Ordering::Relaxed);
+        (watcher.join().expect("watched"), out, err)
+    });
+    println!("peak of the largest isobox process: {} KiB", peak);
+    assert_eq!(passed_out, STREAM_BYTES);
+    assert!(passed_err >= STREAM_BYTES);
+    assert!((1..MOST_KIB).contains(&peak), "{peak} KiB");
+    let show = project.isobox(&["show", "--json", "@latest"]);
+    let record: serde_json::Value = serde_json::from_str(&show.stdout).expect("a document");
+    for stream in ["stdout", "stderr"] {
+        assert_eq!(record["result"]["artifacts"][stream]["length"], STREAM_BYTES, "{stream} of {record}");
+    }
+}
+
+fn drain(stream: &mut impl Read) -> u64 {
+    io::copy(stream, &mut io::sink()).expect("read a stream")
+}
+
+/// The highest VmHWM of any process that runs the program under test, in KiB.
+fn watch_peak(done: &AtomicBool) -> u64 {
+    let program = fs::canonicalize(isobox_program()).expect("the program");
+    let mut peak = 0;
+    while !done.load(Ordering::Relaxed) {
+        let processes = fs::read_dir("/proc").expect("/proc").flatten().map(|entry| entry.path());
+        peak = processes.filter_map(|process| high_water_mark(&process, &program)).fold(peak, u64::max);
+        thread::sleep(Duration::from_millis(20));
+    }
+    peak
+}
+
+fn high_water_mark(process: &Path, program: &Path) -> Option<u64> {
+    (fs::read_link(process.join("exe")).ok()? == program).then_some(())?;
+    let status = fs::read_to_string(process.join("status")).ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}

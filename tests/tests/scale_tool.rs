@@ -1,0 +1,76 @@
+//! What a tool call costs beside a bare `bwrap`, in one run: a ratio of times, and a count of flushes.
+
+use isobox_tests::{Project, User, isobox_program};
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Interleaved runs of each; odd, so that there is a median.
+const RUNS: usize = 21;
+/// A tool call may cost this many times what a bare `bwrap` costs.
+const HIGHEST_RATIO: f64 = 3.0;
+/// Flushes of a Task without large artifacts.
+const MOST_FLUSHES: usize = 2;
+
+#[test]
+fn a_tool_call_costs_at_most_three_times_a_bare_bwrap() {
+    if isobox_program().components().any(|part| part.as_os_str() == "debug") {
+        println!("ignored: a debug build says nothing about speed; set ISOBOX_BIN to a release build");
+        return;
+    }
+    let project = Project::initialised(User::Current);
+    let bare = || {
+        let mut command = project.command("bwrap");
+        command.args(["--ro-bind", "/", "/", "--unshare-all", "--dev", "/dev", "--proc", "/proc", "true"]);
+        command
+    };
+    let tool = || project.isobox_command(&["tool", "--", "true"]);
+    let host = || project.command("true");
+    for command in [bare(), tool()] {
+        time(command);
+    }
+    let (mut bare_times, mut tool_times, mut plain_times) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..RUNS {
+        bare_times.push(time(bare()));
+        tool_times.push(time(tool()));
+        plain_times.push(time(host()));
+    }
+    let (bare, tool, plain) = (median(bare_times), median(tool_times), median(plain_times));
+    let ratio = tool.as_secs_f64() / bare.as_secs_f64();
+    println!("| median of {RUNS} interleaved runs | ms | times bare bwrap |");
+    println!("|---|---|---|");
+    for (name, took) in [("true", plain), ("bwrap … true", bare), ("isobox tool -- true", tool)] {
+        println!("| {name} | {:.2} | {:.2} |", took.as_secs_f64() * 1e3, took.as_secs_f64() / bare.as_secs_f64());
+    }
+    assert!(ratio <= HIGHEST_RATIO, "a tool call costs {ratio:.2} times a bare bwrap");
+}
+
+#[test]
+fn a_task_without_large_artifacts_is_flushed_at_most_twice() {
+    let project = Project::initialised(User::Current);
+    project.isobox(&["tool", "--", "true"]);
+    let log = project.scratch().join("flushes.log");
+    let mut command = project.command("strace");
+    command.args(["-f", "-q", "-o"]).arg(&log).arg("--trace=fsync,fdatasync,sync,syncfs,sync_file_range,msync");
+    command.arg(isobox_program()).args(["tool", "--", "sh", "-c", "echo said; echo changed >> README.md"]);
+    let output = command.stdin(Stdio::null()).output().expect("run strace");
+    assert!(output.status.success(), "{output:?}");
+    let trace = fs::read_to_string(&log).expect("a trace");
+    let flushes = trace.lines().filter(|line| line.contains("sync(") && line.contains("= 0")).count();
+    println!("flushes a task: {flushes}");
+    assert!((1..=MOST_FLUSHES).contains(&flushes), "{trace}");
+}
+
+fn time(mut command: Command) -> Duration {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let start = Instant::now();
+    let status = command.status().expect("run a command");
+    let took = start.elapsed();
+    assert!(status.success(), "{command:?}: {status}");
+    took
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
