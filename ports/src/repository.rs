@@ -31,7 +31,7 @@ pub enum RepositoryError {
     },
 }
 
-/// A Promotion that was not performed. The repository is as it was.
+/// A Promotion that was not performed. The repository is as it was, [`ApplyError::Unsettled`] aside.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
     /// Paths that are not as the Change Set expects them, or cannot be promoted, each with its reason.
@@ -51,6 +51,16 @@ pub enum ApplyError {
     /// Something else failed.
     #[error("{operation}; nothing was changed")]
     Io {
+        /// What was being done, to what.
+        operation: String,
+        /// Why it did not work.
+        #[source]
+        source: Cause,
+    },
+    /// A failed Promotion could not be undone, or a finished one not be forgotten: its journal stays, and the next
+    /// `begin_promotion` settles it.
+    #[error("{operation}; its journal was kept, and the next promotion settles it first")]
+    Unsettled {
         /// What was being done, to what.
         operation: String,
         /// Why it did not work.
