@@ -1,5 +1,6 @@
 //! Sandbox Policy as it is asked for, and Effective Policy as it held.
 
+pub mod read;
 mod resolve;
 
 pub use resolve::{Capabilities, Refusal, resolve};
@@ -19,6 +20,9 @@ pub enum BackendName {
 }
 
 impl BackendName {
+    /// Every backend, the strongest first.
+    pub const ALL: [Self; 3] = [Self::Bubblewrap, Self::Landlock, Self::Host];
+
     /// The name in policies, records and output.
     pub const fn name(self) -> &'static str {
         match self {
@@ -48,6 +52,9 @@ pub enum NetworkAccess {
 }
 
 impl NetworkAccess {
+    /// Every kind of access, the most restrictive first.
+    pub const ALL: [Self; 2] = [Self::Deny, Self::Inherited];
+
     /// The name in policies, records and output.
     pub const fn name(self) -> &'static str {
         match self {
@@ -66,6 +73,19 @@ pub enum PathMode {
     Inherited,
 }
 
+impl PathMode {
+    /// Every mode, the most restrictive first.
+    pub const ALL: [Self; 2] = [Self::Default, Self::Inherited];
+
+    /// The name in policies and records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Default => "backend_default",
+            Self::Inherited => "inherited",
+        }
+    }
+}
+
 /// PATH of a workload unless the policy says otherwise.
 pub const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -76,6 +96,16 @@ pub enum WorkspaceExposure {
     ReadWrite,
     /// The workload may only read it.
     ReadOnly,
+}
+
+impl WorkspaceExposure {
+    /// The value of `filesystem.expose_workspace`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ReadWrite => "true",
+            Self::ReadOnly => "read_only",
+        }
+    }
 }
 
 /// A kind of host asset that a person exposes by explicit choice.
@@ -173,10 +203,22 @@ pub struct ProjectPolicy {
     pub tool_calls: ToolCalls,
     /// What is asked of every Sandbox.
     pub sandbox: SandboxPolicy,
-    /// The Preflight Rules that are on.
+    /// The Preflight Rules that are on, as [`PreflightRule::in_force`] gives them.
     pub preflight: Vec<PreflightRule>,
     /// How many Views are kept.
     pub views: ViewLimit,
+}
+
+impl Default for ProjectPolicy {
+    /// What holds where the file says nothing: the most restrictive value of every key.
+    fn default() -> Self {
+        Self {
+            tool_calls: ToolCalls::Disabled,
+            sandbox: SandboxPolicy::default(),
+            preflight: PreflightRule::ALL.to_vec(),
+            views: ViewLimit::default(),
+        }
+    }
 }
 
 /// Whether outside agents may use `isobox tool` in a project.

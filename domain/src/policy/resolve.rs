@@ -98,3 +98,6 @@ fn under_policy(report: &ControlReport, asked: &SandboxPolicy) -> ControlReport 
     }
     report.clone()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,272 @@
+//! Which host paths a policy may expose for reading, and which never.
+
+use crate::escape::Escaped;
+
+/// A place on the host that `filesystem.read` does not expose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Guard {
+    /// Neither the place, nor anything in it, nor anything that contains it.
+    Whole(Vec<u8>),
+    /// Neither the place nor anything that contains it; what lies in it may be exposed.
+    Top(Vec<u8>),
+}
+
+impl Guard {
+    /// The absolute host path of the place.
+    pub fn host_path(&self) -> &[u8] {
+        match self {
+            Self::Whole(path) | Self::Top(path) => path,
+        }
+    }
+}
+
+/// Why a path of `filesystem.read` is not exposed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReadRefusal {
+    /// It is relative.
+    #[error("`{path}` is not an absolute path")]
+    Relative {
+        /// The path, escaped for people.
+        path: String,
+    },
+    /// It names the home directory of somebody else.
+    #[error("`{path}` names a home directory other than `~`")]
+    OtherHome {
+        /// The path, escaped for people.
+        path: String,
+    },
+    /// It starts with `~`, and the home directory is not known.
+    #[error("`{path}` needs a home directory, and HOME is not an absolute path")]
+    NoHome {
+        /// The path, escaped for people.
+        path: String,
+    },
+    /// It is, contains or lies in something that is never exposed.
+    #[error("`{path}` {relation} `{guarded}`, which is never exposed to a workload")]
+    Guarded {
+        /// The path, links resolved, escaped for people.
+        path: String,
+        /// In words, how the two lie to each other.
+        relation: &'static str,
+        /// What is guarded, escaped for people.
+        guarded: String,
+    },
+}
+
+// Secrets and control sockets of a whole machine. The kernel's own file systems come with the Sandbox, private ones.
+const SYSTEM: [&str; 22] = [
+    "/proc",
+    "/sys",
+    "/dev",
+    "/run",
+    "/boot",
+    "/etc/shadow",
+    "/etc/gshadow",
+    "/etc/sudoers",
+    "/etc/ssh",
+    "/etc/ssl/private",
+    "/etc/krb5.keytab",
+    "/etc/wireguard",
+    "/etc/NetworkManager",
+    "/etc/kubernetes",
+    "/var/run",
+    "/var/lib/docker",
+    "/var/lib/containerd",
+    "/var/lib/kubelet",
+    "/var/lib/sss",
+    "/var/spool/cron",
+    "/var/spool/mail",
+    "/var/log",
+];
+
+// Places with much in them that is harmless, and some things that are not.
+const SYSTEM_TOPS: [&str; 3] = ["/home", "/tmp", "/var/tmp"];
+
+// Below a home directory: keys, tokens, sessions and histories, by the programs that keep them.
+const HOME_SECRETS: [&str; 30] = [
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".docker",
+    ".kube",
+    ".netrc",
+    ".git-credentials",
+    ".password-store",
+    ".mozilla",
+    ".npmrc",
+    ".pypirc",
+    ".pgpass",
+    ".my.cnf",
+    ".vault-token",
+    ".bash_history",
+    ".zsh_history",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/git/credentials",
+    ".config/hub",
+    ".config/isobox",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".config/op",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".local/share/keyrings",
+    ".local/share/isobox",
+];
+
+// Directory and file names that hold secrets in whichever home they lie.
+const SECRET_NAMES: [&str; 9] =
+    [".ssh", ".gnupg", ".aws", ".azure", ".docker", ".kube", ".netrc", ".git-credentials", ".password-store"];
+
+/// What is guarded for a user whose home directory is `home`, or for one who has none.
+pub fn guards(home: Option<&[u8]>) -> Vec<Guard> {
+    let mut guards: Vec<Guard> = SYSTEM.iter().map(|path| Guard::Whole(path.as_bytes().to_vec())).collect();
+    guards.extend(SYSTEM_TOPS.iter().map(|path| Guard::Top(path.as_bytes().to_vec())));
+    if let Some(home) = home {
+        guards.push(Guard::Top(home.to_vec()));
+        guards.extend(HOME_SECRETS.iter().map(|name| Guard::Whole([home, b"/", name.as_bytes()].concat())));
+    }
+    if !home.is_some_and(|home| contains(b"/root", home)) {
+        guards.push(Guard::Whole(b"/root".to_vec()));
+    }
+    guards
+}
+
+/// The absolute path that `path` stands for: a leading `~` is `home`.
+pub fn expand_home(path: &[u8], home: Option<&[u8]>) -> Result<Vec<u8>, ReadRefusal> {
+    let shown = || Escaped(path).to_string();
+    match path.strip_prefix(b"~") {
+        Some(rest) if rest.is_empty() || rest.starts_with(b"/") => match home {
+            Some(home) => Ok([home, rest].concat()),
+            None => Err(ReadRefusal::NoHome { path: shown() }),
+        },
+        Some(_) => Err(ReadRefusal::OtherHome { path: shown() }),
+        None if path.starts_with(b"/") => Ok(path.to_vec()),
+        None => Err(ReadRefusal::Relative { path: shown() }),
+    }
+}
+
+/// Lets `resolved` through unless a guard stands against it. `resolved` is an absolute host path without links, `.` or `..`.
+pub fn admit(resolved: &[u8], guards: &[Guard]) -> Result<(), ReadRefusal> {
+    if !resolved.starts_with(b"/") {
+        return Err(ReadRefusal::Relative { path: Escaped(resolved).to_string() });
+    }
+    let obstacle = guards.iter().find_map(|guard| Some((relation(resolved, guard)?, guard.host_path().to_vec())));
+    match obstacle.or_else(|| secret_by_name(resolved)) {
+        None => Ok(()),
+        Some((relation, guarded)) => Err(ReadRefusal::Guarded {
+            path: Escaped(resolved).to_string(),
+            relation,
+            guarded: Escaped(&guarded).to_string(),
+        }),
+    }
+}
+
+fn relation(path: &[u8], guard: &Guard) -> Option<&'static str> {
+    let guarded = guard.host_path();
+    if contains(path, guarded) {
+        return Some(if contains(guarded, path) { "is" } else { "contains" });
+    }
+    (matches!(guard, Guard::Whole(_)) && contains(guarded, path)).then_some("lies in")
+}
+
+fn secret_by_name(path: &[u8]) -> Option<(&'static str, Vec<u8>)> {
+    let components: Vec<&[u8]> = components(path).collect();
+    if let [b"home", _] = components[..] {
+        return Some(("is", path.to_vec()));
+    }
+    let is_secret = |name: &&[u8]| SECRET_NAMES.iter().any(|secret| secret.as_bytes() == *name);
+    let name = components.into_iter().find(is_secret)?;
+    Some(("lies in", name.to_vec()))
+}
+
+/// Whether `inner` is `outer` or lies in it, component by component.
+fn contains(outer: &[u8], inner: &[u8]) -> bool {
+    let mut inner = components(inner);
+    components(outer).all(|component| inner.next() == Some(component))
+}
+
+fn components(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.split(|&byte| byte == b'/').filter(|component| !component.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const HOME: &[u8] = b"/home/ana";
+
+    fn all() -> Vec<Guard> {
+        let mut all = guards(Some(HOME));
+        all.push(Guard::Whole(b"/srv/app/.git".to_vec()));
+        all
+    }
+
+    #[test]
+    fn toolchains_are_exposed() {
+        for path in [&b"/opt/go"[..], b"/home/ana/.rustup", b"/home/ana/.cargo/bin", b"/srv/app/vendor", b"/nix/store"]
+        {
+            assert_eq!(admit(path, &all()), Ok(()), "{}", Escaped(path));
+        }
+    }
+
+    #[test]
+    fn secrets_and_whatever_holds_them_are_refused() {
+        for (path, relation, guarded) in [
+            ("/", "contains", "/proc"),
+            ("//", "contains", "/proc"),
+            ("/home/ana", "is", "/home/ana"),
+            ("/home/ana/", "is", "/home/ana"),
+            ("/home", "is", "/home"),
+            ("/home/bob", "is", "/home/bob"),
+            ("/home/bob/.ssh/id_ed25519", "lies in", ".ssh"),
+            ("/home/ana/.ssh", "is", "/home/ana/.ssh"),
+            ("/home/ana/.ssh/config.d", "lies in", "/home/ana/.ssh"),
+            ("/home/ana/.config", "contains", "/home/ana/.config/gcloud"),
+            ("/home/ana/.cargo", "contains", "/home/ana/.cargo/credentials"),
+            ("/proc/self", "lies in", "/proc"),
+            ("/run/user/1000", "lies in", "/run"),
+            ("/etc", "contains", "/etc/shadow"),
+            ("/root/x", "lies in", "/root"),
+            ("/srv/app", "contains", "/srv/app/.git"),
+            ("/srv/app/.git/objects", "lies in", "/srv/app/.git"),
+        ] {
+            let expected = ReadRefusal::Guarded { path: path.to_owned(), relation, guarded: guarded.to_owned() };
+            assert_eq!(admit(path.as_bytes(), &all()), Err(expected), "{path}");
+        }
+    }
+
+    #[test]
+    fn root_may_expose_its_own_toolchains_but_not_its_home() {
+        let guards = guards(Some(b"/root"));
+        assert_eq!(admit(b"/root/.rustup", &guards), Ok(()));
+        assert!(matches!(admit(b"/root", &guards), Err(ReadRefusal::Guarded { relation: "is", .. })));
+        assert!(matches!(admit(b"/root/.aws/x", &guards), Err(ReadRefusal::Guarded { relation: "lies in", .. })));
+    }
+
+    #[test]
+    fn only_the_own_home_can_be_written_as_a_tilde() {
+        assert_eq!(expand_home(b"~/x", Some(HOME)), Ok(b"/home/ana/x".to_vec()));
+        assert_eq!(expand_home(b"~", Some(HOME)), Ok(HOME.to_vec()));
+        assert_eq!(expand_home(b"/x/~", None), Ok(b"/x/~".to_vec()));
+        assert_eq!(expand_home(b"~/x", None), Err(ReadRefusal::NoHome { path: "~/x".into() }));
+        assert_eq!(expand_home(b"~bob/x", Some(HOME)), Err(ReadRefusal::OtherHome { path: "~bob/x".into() }));
+        assert_eq!(expand_home(b"x/y", Some(HOME)), Err(ReadRefusal::Relative { path: "x/y".into() }));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_admitted_shares_no_path_with_a_whole_guard(path in "(/(home|ana|etc|ssh|\\.ssh|root|x)){1,4}") {
+            if admit(path.as_bytes(), &all()).is_ok() {
+                for guard in all() {
+                    let guarded = guard.host_path();
+                    prop_assert!(!contains(path.as_bytes(), guarded));
+                    prop_assert!(matches!(guard, Guard::Top(_)) || !contains(guarded, path.as_bytes()));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The laws of resolving.
+
+use super::*;
+use crate::policy::{PathMode, WorkspaceExposure};
+use proptest::prelude::*;
+
+fn enforced() -> Enforcement {
+    Enforcement::Enforced { mechanism: "a namespace".to_owned() }
+}
+
+fn partial() -> Enforcement {
+    Enforcement::PartiallyEnforced { mechanism: "a rule".to_owned(), reason: "udp".to_owned() }
+}
+
+fn nothing() -> Enforcement {
+    Enforcement::NotEnforced { reason: "no kernel support".to_owned() }
+}
+
+fn capabilities(backend: BackendName, enforcement: &Enforcement) -> Capabilities {
+    let controls = Control::ALL.map(|control| ControlReport { control, enforcement: enforcement.clone() }).to_vec();
+    Capabilities { backend, unavailable: None, controls, limitations: Vec::new() }
+}
+
+fn named(backend: BackendName) -> SandboxPolicy {
+    SandboxPolicy { backend: BackendChoice::Named(backend), ..SandboxPolicy::default() }
+}
+
+#[test]
+fn auto_never_takes_host_whatever_it_claims() {
+    let only_host = [capabilities(BackendName::Host, &enforced())];
+    let refusal = resolve(&SandboxPolicy::default(), &only_host);
+    assert_eq!(refusal, Err(Refusal::NoBackend { reasons: String::new() }));
+}
+
+#[test]
+fn auto_passes_over_a_backend_that_does_not_contain_and_one_that_cannot_start() {
+    let mut broken = capabilities(BackendName::Bubblewrap, &enforced());
+    broken.unavailable = Some("bwrap is not installed".to_owned());
+    let weak = capabilities(BackendName::Landlock, &partial());
+    let refusal = resolve(&SandboxPolicy::default(), &[broken.clone(), weak]);
+    let reasons = "bubblewrap: bwrap is not installed; landlock: it does not contain the filesystem here".to_owned();
+    assert_eq!(refusal, Err(Refusal::NoBackend { reasons }));
+
+    let good = capabilities(BackendName::Landlock, &enforced());
+    let chosen = resolve(&SandboxPolicy::default(), &[broken, good]).map(|effective| effective.backend);
+    assert_eq!(chosen, Ok(BackendName::Landlock));
+}
+
+#[test]
+fn a_named_backend_is_taken_or_refused_and_never_replaced() {
+    let mut bubblewrap = capabilities(BackendName::Bubblewrap, &enforced());
+    bubblewrap.unavailable = Some("user namespaces are off".to_owned());
+    let backends = [bubblewrap, capabilities(BackendName::Landlock, &enforced())];
+    let unavailable = |backend, reason: &str| Err(Refusal::BackendUnavailable { backend, reason: reason.to_owned() });
+    assert_eq!(
+        resolve(&named(BackendName::Bubblewrap), &backends),
+        unavailable(BackendName::Bubblewrap, "user namespaces are off")
+    );
+    assert_eq!(
+        resolve(&named(BackendName::Host), &backends),
+        unavailable(BackendName::Host, "this version of isobox does not have it")
+    );
+}
+
+#[test]
+fn a_rule_that_nobody_can_enforce_refuses_the_task() {
+    let asked = SandboxPolicy { network_allow: vec!["crates.io".to_owned()], ..SandboxPolicy::default() };
+    let backends = [capabilities(BackendName::Bubblewrap, &enforced())];
+    assert_eq!(resolve(&asked, &backends), Err(Refusal::NetworkAllow { rule: "crates.io".to_owned() }));
+}
+
+#[test]
+fn inherited_network_is_never_called_enforced() {
+    let asked = SandboxPolicy { network: NetworkAccess::Inherited, ..SandboxPolicy::default() };
+    let effective =
+        resolve(&asked, &[capabilities(BackendName::Bubblewrap, &enforced())]).map(|effective| effective.controls);
+    let network = effective.map(|controls| controls[1].enforcement.word());
+    assert_eq!(network, Ok("not_enforced"));
+}
+
+fn strength(enforcement: &Enforcement) -> u8 {
+    match enforcement {
+        Enforcement::Enforced { .. } => 2,
+        Enforcement::PartiallyEnforced { .. } => 1,
+        Enforcement::NotEnforced { .. } => 0,
+    }
+}
+
+fn any_capabilities() -> impl Strategy<Value = Vec<Capabilities>> {
+    let enforcement = || prop_oneof![Just(enforced()), Just(partial()), Just(nothing())];
+    let one = move |backend| {
+        (prop::collection::vec(enforcement(), Control::ALL.len()), prop::option::of("[a-z]{1,8}")).prop_map(
+            move |(enforcements, unavailable)| Capabilities {
+                backend,
+                unavailable,
+                controls: Control::ALL
+                    .into_iter()
+                    .zip(enforcements)
+                    .map(|(control, enforcement)| ControlReport { control, enforcement })
+                    .collect(),
+                limitations: Vec::new(),
+            },
+        )
+    };
+    BackendName::ALL.map(one).prop_shuffle().prop_map(Vec::from)
+}
+
+fn any_policy() -> impl Strategy<Value = SandboxPolicy> {
+    let backend = prop_oneof![
+        Just(BackendChoice::Auto),
+        prop::sample::select(&BackendName::ALL[..]).prop_map(BackendChoice::Named)
+    ];
+    let network = prop::sample::select(&NetworkAccess::ALL[..]);
+    let allow = prop::collection::vec("[a-z]{1,8}", 0..2);
+    let path_mode = prop::sample::select(&PathMode::ALL[..]);
+    (backend, network, allow, path_mode).prop_map(|(backend, network, network_allow, path_mode)| SandboxPolicy {
+        backend,
+        network,
+        network_allow,
+        path_mode,
+        workspace: WorkspaceExposure::ReadOnly,
+        ..SandboxPolicy::default()
+    })
+}
+
+proptest! {
+    #[test]
+    fn resolving_what_was_resolved_gives_the_same(asked in any_policy(), backends in any_capabilities()) {
+        if let Ok(effective) = resolve(&asked, &backends) {
+            prop_assert_eq!(resolve(&effective.asked, &backends), Ok(effective.clone()));
+            let pinned = SandboxPolicy { backend: BackendChoice::Named(effective.backend), ..asked };
+            let again = resolve(&pinned, &backends);
+            prop_assert_eq!(again.map(|again| again.controls), Ok(effective.controls));
+        }
+    }
+
+    #[test]
+    fn nothing_is_granted_that_was_not_asked_for_and_nothing_claimed_that_the_backend_does_not_do(
+        asked in any_policy(), backends in any_capabilities()
+    ) {
+        if let Ok(effective) = resolve(&asked, &backends) {
+            prop_assert_eq!(&effective.asked, &asked);
+            let backend = backends.iter().find(|candidate| candidate.backend == effective.backend);
+            for report in &effective.controls {
+                let claimed = backend.and_then(|backend| backend.enforcement(report.control));
+                prop_assert!(claimed.is_some_and(|claimed| strength(&report.enforcement) <= strength(claimed)));
+            }
+        }
+    }
+
+    #[test]
+    fn auto_gives_containment_or_a_refusal(asked in any_policy(), backends in any_capabilities()) {
+        let asked = SandboxPolicy { backend: BackendChoice::Auto, ..asked };
+        if let Ok(effective) = resolve(&asked, &backends) {
+            prop_assert_ne!(effective.backend, BackendName::Host);
+            prop_assert_eq!(effective.controls[0].control, Control::Filesystem);
+            prop_assert!(effective.controls[0].enforcement.is_enforced());
+        }
+    }
+}
