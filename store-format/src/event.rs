@@ -1,0 +1,99 @@
+//! Events: small objects about a record, each naming the one before it.
+
+use crate::cbor::{Decoder, MapDecoder, MapEncoder};
+use crate::object::{self, DecodeError, EncodeError, Names};
+use isobox_domain::event::{Confirmation, Event, EventKind, Promoted};
+use isobox_domain::task_id::TaskId;
+
+const KIND: &str = "isobox.event";
+const PROMOTED: &str = "promoted";
+const REJECTED: &str = "rejected";
+
+const CONFIRMATIONS: Names<'_, Confirmation> = &[
+    (Confirmation::Interactive.name(), Confirmation::Interactive),
+    (Confirmation::Piped.name(), Confirmation::Piped),
+    (Confirmation::Flag.name(), Confirmation::Flag),
+];
+
+/// The object of an event.
+pub fn encode_event(event: &Event) -> Result<Vec<u8>, EncodeError> {
+    object::checked(KIND, encode_unchecked(event), decode_event)
+}
+
+/// The event that `bytes` say.
+pub fn decode_event(bytes: &[u8]) -> Result<Event, DecodeError> {
+    let mut decoder = Decoder::new(bytes)?;
+    let mut map = decoder.map()?;
+    object::open(&mut map, KIND)?;
+    let event = Event {
+        task: TaskId::new(map.need(2, "the task")?.fixed("a task id of 8 bytes")?),
+        subject: map.need(3, "the subject")?.id()?,
+        previous: map.find(4)?.map(Decoder::id).transpose()?,
+        at: map.need(5, "the time")?.time()?,
+        kind: decode_kind(&mut map)?,
+    };
+    map.end()?;
+    decoder.end()?;
+    object::require_equal(bytes, &encode_unchecked(&event))?;
+    Ok(event)
+}
+
+fn encode_unchecked(event: &Event) -> Vec<u8> {
+    object::encode(KIND, |map| {
+        map.field(2).bytes(event.task.as_bytes());
+        map.field(3).id(&event.subject);
+        if let Some(previous) = &event.previous {
+            map.field(4).id(previous);
+        }
+        map.field(5).time(event.at);
+        match &event.kind {
+            EventKind::Promoted(promoted) => {
+                map.field(6).text(PROMOTED);
+                map.field(7).map(|detail| encode_promoted(detail, promoted));
+            }
+            EventKind::Rejected { reason } => {
+                map.field(6).text(REJECTED);
+                map.field(7).map(|detail| {
+                    detail.field(0).text(reason);
+                });
+            }
+        }
+    })
+}
+
+fn encode_promoted(map: &mut MapEncoder, promoted: &Promoted) {
+    map.field(0).bytes(&promoted.host_path);
+    map.field(1).bytes(promoted.commit.as_bytes());
+    if let Some(branch) = &promoted.branch {
+        map.field(2).bytes(branch);
+    }
+    map.field(3).named(CONFIRMATIONS, &promoted.confirmation);
+    map.field(4).uint(promoted.paths);
+}
+
+fn decode_kind(map: &mut MapDecoder<'_, '_>) -> Result<EventKind, DecodeError> {
+    let decoder = map.need(6, "what happened")?;
+    let is_promotion = match decoder.text()? {
+        PROMOTED => true,
+        REJECTED => false,
+        _ => return decoder.expected("an event of this version"),
+    };
+    let mut detail = map.need(7, "details")?.map()?;
+    let kind = if is_promotion {
+        EventKind::Promoted(decode_promoted(&mut detail)?)
+    } else {
+        EventKind::Rejected { reason: detail.need(0, "a reason")?.text()?.to_owned() }
+    };
+    detail.end()?;
+    Ok(kind)
+}
+
+fn decode_promoted(map: &mut MapDecoder<'_, '_>) -> Result<Promoted, DecodeError> {
+    Ok(Promoted {
+        host_path: map.need(0, "a host path")?.host_path()?,
+        commit: map.need(1, "a commit")?.oid()?,
+        branch: map.find(2)?.map(|branch| branch.bytes_without_nul().map(<[u8]>::to_vec)).transpose()?,
+        confirmation: map.need(3, "a confirmation")?.named(CONFIRMATIONS, "a confirmation")?,
+        paths: map.need(4, "a number of paths")?.uint()?,
+    })
+}

@@ -1,0 +1,139 @@
+//! The Effective Policy as an object of its own, so that equal policies are stored once.
+
+use crate::cbor::{Decoder, Encoder, MapEncoder};
+use crate::object::{self, DecodeError, EncodeError, Names};
+use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
+use isobox_domain::policy::{
+    BackendChoice, BackendName, EffectivePolicy, NetworkAccess, PathMode, ReuseInput, ReuseKind, SandboxPolicy,
+    WorkspaceExposure,
+};
+
+const KIND: &str = "isobox.policy";
+
+const BACKENDS: Names<'_, BackendName> = &[
+    (BackendName::Host.name(), BackendName::Host),
+    (BackendName::Bubblewrap.name(), BackendName::Bubblewrap),
+    (BackendName::Landlock.name(), BackendName::Landlock),
+];
+const CHOICES: Names<'_, BackendChoice> = &[
+    ("auto", BackendChoice::Auto),
+    (BackendName::Host.name(), BackendChoice::Named(BackendName::Host)),
+    (BackendName::Bubblewrap.name(), BackendChoice::Named(BackendName::Bubblewrap)),
+    (BackendName::Landlock.name(), BackendChoice::Named(BackendName::Landlock)),
+];
+const NETWORKS: Names<'_, NetworkAccess> =
+    &[(NetworkAccess::Deny.name(), NetworkAccess::Deny), (NetworkAccess::Inherited.name(), NetworkAccess::Inherited)];
+const PATH_MODES: Names<'_, PathMode> =
+    &[(PathMode::Default.name(), PathMode::Default), (PathMode::Inherited.name(), PathMode::Inherited)];
+const EXPOSURES: Names<'_, WorkspaceExposure> =
+    &[("read_write", WorkspaceExposure::ReadWrite), ("read_only", WorkspaceExposure::ReadOnly)];
+const ENFORCED: &str = "enforced";
+const PARTIALLY_ENFORCED: &str = "partially_enforced";
+const NOT_ENFORCED: &str = "not_enforced";
+
+/// The object of an Effective Policy. Equal policies have equal bytes.
+pub fn encode_policy(policy: &EffectivePolicy) -> Result<Vec<u8>, EncodeError> {
+    object::checked(KIND, encode_unchecked(policy), decode_policy)
+}
+
+/// The Effective Policy that `bytes` say.
+pub fn decode_policy(bytes: &[u8]) -> Result<EffectivePolicy, DecodeError> {
+    let mut decoder = Decoder::new(bytes)?;
+    let mut map = decoder.map()?;
+    object::open(&mut map, KIND)?;
+    let policy = EffectivePolicy {
+        backend: map.need(2, "the backend")?.named(BACKENDS, "a backend")?,
+        asked: decode_asked(map.need(3, "what was asked for")?)?,
+        controls: decode_controls(map.need(4, "the controls")?)?,
+        limitations: map.need(5, "the limitations")?.texts()?,
+    };
+    map.end()?;
+    decoder.end()?;
+    object::require_equal(bytes, &encode_unchecked(&policy))?;
+    Ok(policy)
+}
+
+fn encode_unchecked(policy: &EffectivePolicy) -> Vec<u8> {
+    object::encode(KIND, |map| {
+        map.field(2).named(BACKENDS, &policy.backend);
+        map.field(3).map(|asked| encode_asked(asked, &policy.asked));
+        let controls = map.field(4).array(policy.controls.len());
+        policy.controls.iter().for_each(|report| encode_control(controls, report));
+        map.field(5).texts(&policy.limitations);
+    })
+}
+
+fn encode_asked(map: &mut MapEncoder, asked: &SandboxPolicy) {
+    map.field(0).named(CHOICES, &asked.backend);
+    map.field(1).named(NETWORKS, &asked.network);
+    map.field(2).texts(&asked.network_allow);
+    map.field(3).named(PATH_MODES, &asked.path_mode);
+    map.field(4).named(EXPOSURES, &asked.workspace);
+    let read = map.field(5).array(asked.read.len());
+    asked.read.iter().for_each(|directory| {
+        read.bytes(directory);
+    });
+    let inputs = map.field(6).array(asked.reuse_inputs.len());
+    asked.reuse_inputs.iter().for_each(|input| {
+        inputs.array(2).text(input.kind.name()).text(&input.value);
+    });
+}
+
+fn decode_asked(decoder: &mut Decoder<'_>) -> Result<SandboxPolicy, DecodeError> {
+    let mut map = decoder.map()?;
+    let asked = SandboxPolicy {
+        backend: map.need(0, "the choice of backend")?.named(CHOICES, "a choice of backend")?,
+        network: map.need(1, "the network")?.named(NETWORKS, "a network access")?,
+        network_allow: map.need(2, "the network rules")?.texts()?,
+        path_mode: map.need(3, "the path mode")?.named(PATH_MODES, "a path mode")?,
+        workspace: map.need(4, "the exposure")?.named(EXPOSURES, "a workspace exposure")?,
+        read: map.need(5, "the readable directories")?.list(|item| item.bytes().map(<[u8]>::to_vec))?,
+        reuse_inputs: map.need(6, "the reuse inputs")?.list(decode_reuse_input)?,
+    };
+    map.end()?;
+    Ok(asked)
+}
+
+fn decode_reuse_input(decoder: &mut Decoder<'_>) -> Result<ReuseInput, DecodeError> {
+    decoder.array_of(2, "a kind and a value")?;
+    let kinds = ReuseKind::ALL.map(|kind| (kind.name(), kind));
+    Ok(ReuseInput { kind: decoder.named(&kinds, "a kind of reuse input")?, value: decoder.text()?.to_owned() })
+}
+
+fn encode_control(encoder: &mut Encoder, report: &ControlReport) {
+    let name = report.control.name();
+    match &report.enforcement {
+        Enforcement::Enforced { mechanism } => encoder.array(3).text(name).text(ENFORCED).text(mechanism),
+        Enforcement::PartiallyEnforced { mechanism, reason } => {
+            encoder.array(4).text(name).text(PARTIALLY_ENFORCED).text(mechanism).text(reason)
+        }
+        Enforcement::NotEnforced { reason } => encoder.array(3).text(name).text(NOT_ENFORCED).text(reason),
+    };
+}
+
+// Every control at most once, in the one order: two spellings of one policy would be stored twice.
+fn decode_controls(decoder: &mut Decoder<'_>) -> Result<Vec<ControlReport>, DecodeError> {
+    let mut last = None;
+    decoder.list(|item| {
+        let report = decode_control(item)?;
+        if last >= Some(report.control) {
+            return item.expected("controls in their order, each once");
+        }
+        last = Some(report.control);
+        Ok(report)
+    })
+}
+
+fn decode_control(decoder: &mut Decoder<'_>) -> Result<ControlReport, DecodeError> {
+    let length = decoder.array()?;
+    let control = decoder.named(&Control::ALL.map(|control| (control.name(), control)), "a control")?;
+    let word = decoder.text()?;
+    let mut next = || decoder.text().map(str::to_owned);
+    let enforcement = match (length, word) {
+        (3, ENFORCED) => Enforcement::Enforced { mechanism: next()? },
+        (4, PARTIALLY_ENFORCED) => Enforcement::PartiallyEnforced { mechanism: next()?, reason: next()? },
+        (3, NOT_ENFORCED) => Enforcement::NotEnforced { reason: next()? },
+        _ => return decoder.expected("an enforcement"),
+    };
+    Ok(ControlReport { control, enforcement })
+}
