@@ -1,1 +1,288 @@
-//! To come.
+//! Whether a Task Result may be promoted, and the plan that a person approves.
+//!
+//! The rules are looked at twice: when the plan is made and shown, and again, under the lock, right before it is
+//! performed. Nothing that was approved may have changed in between.
+
+use crate::change::ChangeSetRef;
+use crate::content::ContentId;
+use crate::escape::Escaped;
+use crate::event::{Confirmation, Event, EventKind, Promoted};
+use crate::git_oid::GitOid;
+use crate::outcome::Outcome;
+use crate::record::TaskRecord;
+use crate::source::{Cleanliness, WorkspaceSource};
+use crate::task_id::TaskId;
+use crate::timestamp::Timestamp;
+
+/// Whether a result that was promoted before may be promoted once more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repetition {
+    /// It may not.
+    Refused,
+    /// The person asked for it.
+    Allowed,
+}
+
+/// What is known about the record.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate<'a> {
+    /// The record, verified.
+    pub record: &'a TaskRecord,
+    /// Its digest.
+    pub id: ContentId,
+    /// The events about it with their digests, oldest first.
+    pub events: &'a [(ContentId, Event)],
+}
+
+/// What is known about the repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetFacts {
+    /// Where it is and where its HEAD is.
+    pub source: WorkspaceSource,
+    /// Whether it is as its HEAD says.
+    pub cleanliness: Cleanliness,
+}
+
+/// Why a Task Result is not promoted. Nothing was changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PromotionRefusal {
+    /// The attempt did not end in a way that gives a whole result.
+    #[error("the task ended with outcome `{}`, which cannot be promoted", .0.name())]
+    Outcome(Outcome),
+    /// There is no changed path.
+    #[error("the task changed nothing that could be promoted")]
+    NothingToPromote,
+    /// The target is not the repository that the task started from.
+    #[error("{target} is not the repository that the task started from, {started_from}")]
+    OtherRepository {
+        /// The target's path, escaped for people.
+        target: String,
+        /// The source's path, escaped for people.
+        started_from: String,
+    },
+    /// HEAD is at another commit.
+    #[error(
+        "trusted repository {target} is at {}, but the task started from {}", found.short(), expected.short()
+    )]
+    HeadMoved {
+        /// The target's path, escaped for people.
+        target: String,
+        /// The commit that the task started from.
+        expected: GitOid,
+        /// Where HEAD is.
+        found: GitOid,
+    },
+    /// HEAD names another branch, or none.
+    #[error("trusted repository {target} is on {found}, but the task started from {expected}")]
+    OtherBranch {
+        /// The target's path, escaped for people.
+        target: String,
+        /// The branch that the task started from, in words.
+        expected: String,
+        /// Where HEAD is, in words.
+        found: String,
+    },
+    /// The repository has changes of its own.
+    #[error("trusted repository {target} is not clean: {} of its paths differ from HEAD", count)]
+    Dirty {
+        /// The target's path, escaped for people.
+        target: String,
+        /// The first of the paths, escaped for people.
+        first: Vec<String>,
+        /// How many there are.
+        count: u64,
+    },
+    /// The result was promoted before.
+    #[error("the task was promoted before, into {host_path} at {}", at)]
+    PromotedBefore {
+        /// Into which repository, escaped for people.
+        host_path: String,
+        /// When.
+        at: Timestamp,
+    },
+    /// A person turned the result down.
+    #[error("the task was rejected at {at}")]
+    Rejected {
+        /// When.
+        at: Timestamp,
+    },
+    /// What was approved is no longer so.
+    #[error("{what} changed after the promotion was shown")]
+    PlanChanged {
+        /// What, in words.
+        what: &'static str,
+    },
+}
+
+impl PromotionRefusal {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Outcome(_) => "look at `isobox show` for the reason, then run the task again".into(),
+            Self::NothingToPromote => "look at `isobox show` for what was not captured, and why".into(),
+            Self::OtherRepository { .. } => "name the right repository, or run the task again in this one".into(),
+            Self::HeadMoved { expected, .. } => {
+                format!("run the task again, or check out {} and promote there", expected.short())
+            }
+            Self::OtherBranch { expected, .. } => format!("check out {expected}, then promote again"),
+            Self::Dirty { .. } => "commit, stash or remove these changes, then promote again".into(),
+            Self::PromotedBefore { .. } => "pass --again to promote it once more".into(),
+            Self::Rejected { .. } => "run the task again, or pass --again to promote it all the same".into(),
+            Self::PlanChanged { .. } => "look at the promotion again, then confirm it".into(),
+        }
+    }
+}
+
+/// What a person is asked to approve: the facts that must still hold when it is performed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromotionPlan {
+    /// The Task.
+    pub task: TaskId,
+    /// Its record.
+    pub record: ContentId,
+    /// What is written.
+    pub change_set: ChangeSetRef,
+    /// Absolute host path of the repository that is written to, any bytes.
+    pub host_path: Vec<u8>,
+    /// Its HEAD.
+    pub commit: GitOid,
+    /// The branch that HEAD names, or `None` when it is detached.
+    pub branch: Option<Vec<u8>>,
+    /// The newest event about the record: the event of this Promotion follows it.
+    pub previous: Option<ContentId>,
+}
+
+impl PromotionPlan {
+    /// Makes the plan, or says which rule stands in the way. The first that does wins; the record's rules come first.
+    pub fn make(
+        candidate: &Candidate<'_>,
+        target: &TargetFacts,
+        repetition: Repetition,
+    ) -> Result<Self, PromotionRefusal> {
+        let record = candidate.record;
+        let change_set = check_record(record)?;
+        check_events(candidate.events, repetition)?;
+        check_repository(&record.source, &target.source)?;
+        check_head(&record.source, &target.source)?;
+        check_clean(target)?;
+        Ok(Self {
+            task: record.task,
+            record: candidate.id,
+            change_set,
+            host_path: target.source.host_path.clone(),
+            commit: target.source.commit,
+            branch: target.source.branch.clone(),
+            previous: candidate.events.last().map(|(id, _)| *id),
+        })
+    }
+
+    /// Compares the plan that was approved with one made from the facts of this moment.
+    pub fn confirm(&self, now: &Self) -> Result<(), PromotionRefusal> {
+        let what = if self.record != now.record || self.change_set != now.change_set || self.task != now.task {
+            "the task record"
+        } else if self.previous != now.previous {
+            "what happened to the task"
+        } else if self.host_path != now.host_path {
+            "the place of the repository"
+        } else if self.commit != now.commit || self.branch != now.branch {
+            "HEAD of the repository"
+        } else {
+            return Ok(());
+        };
+        Err(PromotionRefusal::PlanChanged { what })
+    }
+
+    /// The event that records the Promotion once it is performed.
+    pub fn event(&self, confirmation: Confirmation, at: Timestamp) -> Event {
+        let promoted = Promoted {
+            host_path: self.host_path.clone(),
+            commit: self.commit,
+            branch: self.branch.clone(),
+            confirmation,
+            paths: self.change_set.summary.changed(),
+        };
+        Event {
+            task: self.task,
+            subject: self.record,
+            previous: self.previous,
+            at,
+            kind: EventKind::Promoted(promoted),
+        }
+    }
+}
+
+fn check_record(record: &TaskRecord) -> Result<ChangeSetRef, PromotionRefusal> {
+    if !record.outcome.is_promotable() {
+        return Err(PromotionRefusal::Outcome(record.outcome));
+    }
+    let changed = record.artifacts.change_set.filter(|change_set| change_set.summary.changed() > 0);
+    changed.ok_or(PromotionRefusal::NothingToPromote)
+}
+
+fn check_events(events: &[(ContentId, Event)], repetition: Repetition) -> Result<(), PromotionRefusal> {
+    match (events.last().map(|(_, event)| event), repetition) {
+        (None, _) | (_, Repetition::Allowed) => Ok(()),
+        (Some(event), Repetition::Refused) => Err(match &event.kind {
+            EventKind::Promoted(promoted) => {
+                PromotionRefusal::PromotedBefore { host_path: shown(&promoted.host_path), at: event.at }
+            }
+            EventKind::Rejected { .. } => PromotionRefusal::Rejected { at: event.at },
+        }),
+    }
+}
+
+/// A repository that was moved is still the same; where its history is cut off, its place has to tell.
+fn check_repository(started_from: &WorkspaceSource, target: &WorkspaceSource) -> Result<(), PromotionRefusal> {
+    let is_same = match (started_from.root_commit, target.root_commit) {
+        (Some(expected), Some(found)) => expected == found,
+        _ => started_from.host_path == target.host_path,
+    };
+    is_same.then_some(()).ok_or_else(|| PromotionRefusal::OtherRepository {
+        target: shown(&target.host_path),
+        started_from: shown(&started_from.host_path),
+    })
+}
+
+fn check_head(started_from: &WorkspaceSource, target: &WorkspaceSource) -> Result<(), PromotionRefusal> {
+    if started_from.commit != target.commit {
+        return Err(PromotionRefusal::HeadMoved {
+            target: shown(&target.host_path),
+            expected: started_from.commit,
+            found: target.commit,
+        });
+    }
+    if started_from.branch != target.branch {
+        return Err(PromotionRefusal::OtherBranch {
+            target: shown(&target.host_path),
+            expected: place(started_from),
+            found: place(target),
+        });
+    }
+    Ok(())
+}
+
+/// Where HEAD of a source is, in words.
+fn place(source: &WorkspaceSource) -> String {
+    match &source.branch {
+        Some(branch) => format!("branch {}", Escaped(branch.strip_prefix(b"refs/heads/").unwrap_or(branch))),
+        None => format!("no branch (detached at {})", source.commit.short()),
+    }
+}
+
+fn check_clean(target: &TargetFacts) -> Result<(), PromotionRefusal> {
+    match &target.cleanliness {
+        Cleanliness::Clean => Ok(()),
+        Cleanliness::Dirty { first, count } => Err(PromotionRefusal::Dirty {
+            target: shown(&target.source.host_path),
+            first: first.iter().map(|entry| shown(&entry.path)).collect(),
+            count: *count,
+        }),
+    }
+}
+
+fn shown(path: &[u8]) -> String {
+    Escaped(path).to_string()
+}
+
+#[cfg(test)]
+mod tests;

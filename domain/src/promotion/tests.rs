@@ -1,0 +1,161 @@
+//! Tests of the rules.
+
+use super::*;
+use crate::change::ChangeSummary;
+use crate::policy::{BackendName, EffectivePolicy, SandboxPolicy};
+use crate::record::{OutputLoss, SandboxKind, TaskArtifacts, WorkspaceFate};
+use crate::source::{DirtyEntry, DirtyState};
+
+const ID: ContentId = ContentId::new([9; 32]);
+const COMMIT: GitOid = GitOid::Sha1([5; 20]);
+
+fn source() -> WorkspaceSource {
+    WorkspaceSource {
+        host_path: b"/home/ana/app".to_vec(),
+        root_commit: Some(GitOid::Sha1([1; 20])),
+        commit: COMMIT,
+        branch: Some(b"refs/heads/main".to_vec()),
+        working_directory: None,
+    }
+}
+
+fn at() -> Timestamp {
+    Timestamp::nearest(0)
+}
+
+fn record() -> TaskRecord {
+    let summary = ChangeSummary { added: 2, ..Default::default() };
+    let change_set = ChangeSetRef { id: ContentId::new([3; 32]), length: 40, summary };
+    TaskRecord {
+        task: TaskId::new([7; 8]),
+        attempt: 1,
+        kind: SandboxKind::ToolCall,
+        created_at: at(),
+        started_at: None,
+        ended_at: at(),
+        command: Vec::new(),
+        source: source(),
+        policy: EffectivePolicy {
+            backend: BackendName::Bubblewrap,
+            asked: SandboxPolicy::default(),
+            controls: Vec::new(),
+            limitations: Vec::new(),
+        },
+        outcome: Outcome::Success,
+        outcome_detail: None,
+        exit: None,
+        usage: Default::default(),
+        stdin: None,
+        artifacts: TaskArtifacts { change_set: Some(change_set), ..Default::default() },
+        output_loss: OutputLoss::None,
+        workspace: WorkspaceFate::Disposed,
+        warnings: Vec::new(),
+        tools: Vec::new(),
+        salt: [0; 16],
+        parents: Vec::new(),
+        extensions: Vec::new(),
+    }
+}
+
+fn target() -> TargetFacts {
+    TargetFacts { source: source(), cleanliness: Cleanliness::Clean }
+}
+
+fn plan(record: &TaskRecord, target: &TargetFacts) -> Result<PromotionPlan, PromotionRefusal> {
+    PromotionPlan::make(&Candidate { record, id: ID, events: &[] }, target, Repetition::Refused)
+}
+
+#[test]
+fn a_whole_result_is_planned_for_the_repository_it_started_from() {
+    let plan = plan(&record(), &target()).expect("a plan");
+    assert_eq!((plan.record, plan.commit, plan.previous), (ID, COMMIT, None));
+    assert_eq!(plan.confirm(&plan.clone()), Ok(()));
+}
+
+#[test]
+fn outcomes_without_a_whole_result_are_refused() {
+    for outcome in Outcome::ALL {
+        let found = plan(&TaskRecord { outcome, ..record() }, &target()).err();
+        assert_eq!(found, (!outcome.is_promotable()).then_some(PromotionRefusal::Outcome(outcome)));
+    }
+}
+
+#[test]
+fn an_empty_change_set_is_refused() {
+    let mut empty = record();
+    empty.artifacts.change_set = None;
+    assert_eq!(plan(&empty, &target()), Err(PromotionRefusal::NothingToPromote));
+    let mut only_left_out = record();
+    if let Some(change_set) = &mut only_left_out.artifacts.change_set {
+        change_set.summary = ChangeSummary { not_captured: 3, ..Default::default() };
+    }
+    assert_eq!(plan(&only_left_out, &target()), Err(PromotionRefusal::NothingToPromote));
+}
+
+#[test]
+fn a_moved_head_is_refused_naming_both_commits() {
+    let mut moved = target();
+    moved.source.commit = GitOid::Sha1([6; 20]);
+    let refusal = plan(&record(), &moved).expect_err("a refusal");
+    assert_eq!(
+        refusal.to_string(),
+        "trusted repository /home/ana/app is at 06060606, but the task started from 05050505"
+    );
+}
+
+#[test]
+fn another_branch_at_the_same_commit_is_refused_naming_both() {
+    let mut other = target();
+    other.source.branch = None;
+    let refusal = plan(&record(), &other).expect_err("a refusal");
+    assert_eq!(
+        refusal.to_string(),
+        "trusted repository /home/ana/app is on no branch (detached at 05050505), but the task started from branch main"
+    );
+    assert_eq!(refusal.hint(), "check out branch main, then promote again");
+}
+
+#[test]
+fn a_repository_is_known_by_its_root_commit_or_else_by_its_place() {
+    let mut elsewhere = target();
+    elsewhere.source.host_path = b"/srv/app".to_vec();
+    assert!(plan(&record(), &elsewhere).is_ok(), "a moved repository is the same");
+    elsewhere.source.root_commit = None;
+    let refusal = PromotionRefusal::OtherRepository { target: "/srv/app".into(), started_from: "/home/ana/app".into() };
+    assert_eq!(plan(&record(), &elsewhere), Err(refusal.clone()));
+    elsewhere.source.root_commit = Some(GitOid::Sha1([2; 20]));
+    assert_eq!(plan(&record(), &elsewhere), Err(refusal));
+}
+
+#[test]
+fn a_dirty_repository_is_refused_listing_what_is_dirty() {
+    let first = vec![DirtyEntry { path: b"a\nb".to_vec(), state: DirtyState::Untracked }];
+    let dirty = TargetFacts { cleanliness: Cleanliness::Dirty { first, count: 4 }, ..target() };
+    let refusal = PromotionRefusal::Dirty { target: "/home/ana/app".into(), first: vec!["a\\nb".into()], count: 4 };
+    assert_eq!(plan(&record(), &dirty), Err(refusal));
+}
+
+#[test]
+fn a_promoted_result_is_promoted_again_only_when_asked() {
+    let record = record();
+    let event = plan(&record, &target()).expect("a plan").event(Confirmation::Piped, at());
+    let events = [(ContentId::new([8; 32]), event)];
+    let candidate = Candidate { record: &record, id: ID, events: &events };
+    let refusal = PromotionRefusal::PromotedBefore { host_path: "/home/ana/app".into(), at: at() };
+    assert_eq!(PromotionPlan::make(&candidate, &target(), Repetition::Refused), Err(refusal));
+    let again = PromotionPlan::make(&candidate, &target(), Repetition::Allowed).expect("a plan");
+    assert_eq!(again.previous, Some(ContentId::new([8; 32])));
+}
+
+#[test]
+fn a_plan_is_not_performed_when_something_approved_changed() {
+    let approved = plan(&record(), &target()).expect("a plan");
+    let changed = |now: PromotionPlan| match approved.confirm(&now) {
+        Err(PromotionRefusal::PlanChanged { what }) => what,
+        other => panic!("{other:?}"),
+    };
+    let commit = GitOid::Sha1([6; 20]);
+    assert_eq!(changed(PromotionPlan { commit, ..approved.clone() }), "HEAD of the repository");
+    assert_eq!(changed(PromotionPlan { previous: Some(ID), ..approved.clone() }), "what happened to the task");
+    assert_eq!(changed(PromotionPlan { record: ContentId::new([0; 32]), ..approved.clone() }), "the task record");
+}

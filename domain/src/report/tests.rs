@@ -1,0 +1,132 @@
+//! Tests of the report.
+
+use super::RiskCategory::*;
+use super::*;
+use crate::change::{Before, NotCaptured};
+use crate::content::ContentId;
+use crate::git_oid::GitOid;
+use crate::repo_path::RepoPath;
+
+fn path(bytes: &[u8]) -> RepoPath {
+    RepoPath::parse(bytes).expect("a path")
+}
+
+fn content(byte: u8, length: u64) -> ContentRef {
+    ContentRef { id: ContentId::new([byte; 32]), length }
+}
+
+fn before(mode: Mode) -> Before {
+    Before { mode, oid: GitOid::Sha1([1; 20]), content: Some(content(1, 10)) }
+}
+
+fn after(mode: Mode) -> After {
+    After { mode, content: content(2, 10), binary: false }
+}
+
+fn change(name: &[u8], before: Option<Before>, after: Option<After>) -> ChangeLine {
+    ChangeLine::Change(Change { path: path(name), before, after, renamed_from: None, submodule: None })
+}
+
+fn categories_of(line: &ChangeLine, target: Option<&[u8]>) -> Vec<RiskCategory> {
+    PromotionReport::default().examine(line, target).into_iter().map(|finding| finding.category).collect()
+}
+
+#[test]
+fn the_categories_know_their_place_in_the_list() {
+    for (position, category) in RiskCategory::ALL.into_iter().enumerate() {
+        assert_eq!(category.index(), position, "{}", category.name());
+    }
+}
+
+#[test]
+fn names_with_a_role_are_flagged_and_plain_ones_are_not() {
+    let expected: &[(&[u8], &[RiskCategory])] = &[
+        (b"src/main.c", &[]),
+        (b"docs/binary.md", &[]),
+        (b"a/install.sh", &[Script]),
+        (b"MAKEFILE", &[Script]),
+        (b".husky/pre-push", &[Hook]),
+        (b"Cargo.lock", &[DependencyManifest]),
+        (b"requirements-dev.txt", &[DependencyManifest]),
+        (b".github/workflows/ci.yml", &[CiWorkflow]),
+        (b"AGENTS.md", &[AgentInstructions]),
+        (b"sub/CLAUDE.md", &[AgentInstructions]),
+        (b".cursorrules", &[AgentInstructions]),
+        (b".cursor/rules/x", &[AgentInstructions]),
+        (b".claude/settings.json", &[AgentInstructions]),
+        (b".github/copilot-instructions.md", &[AgentInstructions]),
+        (b"GEMINI.md", &[AgentInstructions]),
+        (b".vscode/tasks.json", &[EditorTask]),
+        (b".idea/workspace.xml", &[EditorTask]),
+        (b".isobox/config.yaml", &[IsoboxPolicy]),
+        (b".gitattributes", &[GitControl]),
+        (b"x/.gitignore", &[GitControl]),
+        (b".gitmodules", &[GitControl]),
+        (b".env", &[Secret]),
+        (b".env.example", &[]),
+        (b"a\xe2\x80\xaegnp.exe", &[DeceptiveName]),
+        (b"a\xff", &[DeceptiveName]),
+        (b"a\nb", &[DeceptiveName]),
+    ];
+    for (name, categories) in expected {
+        let found = categories_of(&change(name, None, Some(after(Mode::File))), None);
+        assert_eq!(found, *categories, "{}", Escaped(name));
+    }
+}
+
+#[test]
+fn executables_and_mode_changes_are_flagged() {
+    let of = |b: Option<Mode>, a: Option<Mode>| categories_of(&change(b"x", b.map(before), a.map(after)), None);
+    assert_eq!(of(None, Some(Mode::Executable)), [ExecutableAdded]);
+    assert_eq!(of(Some(Mode::Executable), Some(Mode::Executable)), [ExecutableEdited]);
+    assert_eq!(of(Some(Mode::File), Some(Mode::Executable)), [ModeChange]);
+    assert_eq!(of(Some(Mode::Executable), Some(Mode::File)), [ExecutableEdited, ModeChange]);
+    assert_eq!(of(Some(Mode::File), Some(Mode::Symlink)), [ModeChange, Symlink]);
+    assert_eq!(of(Some(Mode::Submodule), Some(Mode::File)), [ModeChange, Submodule]);
+    assert_eq!(of(Some(Mode::File), None), []);
+}
+
+#[test]
+fn large_and_binary_content_is_flagged() {
+    let big = After { mode: Mode::File, content: content(2, LARGE_FILE_BYTES), binary: true };
+    assert_eq!(categories_of(&change(b"x", None, Some(big)), None), [LargeFile, Binary]);
+}
+
+#[test]
+fn a_link_is_described_by_where_it_leads() {
+    let note = |name: &[u8], target: Option<&[u8]>| {
+        let mut found = PromotionReport::default().examine(&change(name, None, Some(after(Mode::Symlink))), target);
+        found.pop().and_then(|finding| finding.note).expect("a note")
+    };
+    assert_eq!(note(b"a/b", Some(b"/etc/passwd")), "to /etc/passwd, an absolute path");
+    assert_eq!(note(b"a/b", Some(b"../../x")), "to ../../x, outside of the repository");
+    assert_eq!(note(b"a/b", Some(b"../x\n")), "to ../x\\n");
+    assert_eq!(note(b"a/b", Some(b"../.GIT/config")), "to ../.GIT/config, inside a Git directory");
+    assert_eq!(note(b"a", None), "its target is not known");
+}
+
+#[test]
+fn what_the_workload_hid_is_flagged() {
+    let hidden = |origin| {
+        let reason = NotCapturedReason::Ignored { rule: b"*.log".to_vec(), rule_file: path(b".gitignore"), origin };
+        ChangeLine::NotCaptured(NotCaptured { workspace_path: b"x.log".to_vec(), reason })
+    };
+    let note = "rule `*.log` in .gitignore was added by the workload".to_owned();
+    assert_eq!(
+        PromotionReport::default().examine(&hidden(RuleOrigin::Workload), None),
+        [Finding { category: HidingRule, note: Some(note) }]
+    );
+    assert_eq!(categories_of(&hidden(RuleOrigin::Commit), None), []);
+    let nested = NotCaptured { workspace_path: b"n".to_vec(), reason: NotCapturedReason::NestedRepository };
+    assert_eq!(categories_of(&ChangeLine::NotCaptured(nested), None), [NestedRepository]);
+}
+
+#[test]
+fn totals_count_every_line_and_every_category() {
+    let mut report = PromotionReport::default();
+    report.examine(&change(b"Makefile", None, Some(after(Mode::Executable))), None);
+    report.examine(&change(b"plain", Some(before(Mode::File)), None), None);
+    assert_eq!(report.summary(), ChangeSummary { added: 1, deleted: 1, ..Default::default() });
+    assert_eq!(report.flagged(), 1);
+    assert_eq!(report.categories().collect::<Vec<_>>(), [(Script, 1), (ExecutableAdded, 1)]);
+}
