@@ -17,6 +17,11 @@ impl Timestamp {
         (EARLIEST_MS..END_MS).contains(&ms).then_some(Self(ms))
     }
 
+    /// The moment `ms` milliseconds after 1970, or the nearest one within the years 2000 to 2199.
+    pub fn nearest(ms: u64) -> Self {
+        Self(ms.clamp(EARLIEST_MS, END_MS - 1))
+    }
+
     /// Milliseconds since 1970.
     pub const fn unix_ms(self) -> u64 {
         self.0
@@ -56,5 +61,12 @@ mod tests {
         assert_eq!(shown(1_709_251_199_999).as_deref(), Some("2024-02-29T23:59:59.999Z"));
         assert_eq!(shown(END_MS - 1).as_deref(), Some("2199-12-31T23:59:59.999Z"));
         assert_eq!(shown(END_MS), None);
+    }
+
+    #[test]
+    fn a_clock_that_is_far_off_reads_as_the_nearest_moment() {
+        assert_eq!(Timestamp::nearest(0).to_string(), "2000-01-01T00:00:00.000Z");
+        assert_eq!(Timestamp::nearest(u64::MAX).to_string(), "2199-12-31T23:59:59.999Z");
+        assert_eq!(Timestamp::nearest(EARLIEST_MS + 5).unix_ms(), EARLIEST_MS + 5);
     }
 }

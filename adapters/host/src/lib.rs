@@ -1,1 +1,18 @@
-//! Placeholder.
+//! The host as isobox sees it: clock, ids, the key that masks secrets, its own directories and the project's policy file.
+#![forbid(unsafe_code)]
+
+mod clock;
+mod directories;
+mod mask_key;
+mod policy;
+mod read_paths;
+mod task_ids;
+
+pub use clock::SystemClock;
+pub use directories::{Directories, DirectoriesError};
+pub use mask_key::{MaskKey, MaskKeyError};
+pub use policy::{
+    LONGEST_POLICY_BYTES, POLICY_PATH, PolicyProblem, YamlPolicySource, default_policy_text, parse_policy,
+};
+pub use read_paths::{ReadPathError, ReadPaths};
+pub use task_ids::RandomTaskIds;

@@ -1,0 +1,99 @@
+//! The project's policy file: `.isobox/config.yaml`, read strictly.
+
+mod schema;
+mod source;
+mod suggestion;
+mod tree;
+
+pub use source::YamlPolicySource;
+
+use isobox_domain::escape::Escaped;
+use isobox_domain::policy::ProjectPolicy;
+use isobox_ports::Position;
+
+/// Where the policy lies in a project.
+pub const POLICY_PATH: &str = ".isobox/config.yaml";
+
+/// Longest policy that is read, in bytes. The longest one in use is expected to be a hundredth of that.
+pub const LONGEST_POLICY_BYTES: usize = 1 << 20;
+
+/// Longest excerpt of a line, in characters, so that a message stays one.
+const EXCERPT_CHARACTERS: usize = 120;
+
+/// Why some bytes are no policy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}")]
+pub struct PolicyProblem {
+    /// Where, if that is known.
+    pub position: Option<Position>,
+    /// What is wrong, expected and found.
+    pub problem: String,
+    /// The line in question with a caret below it.
+    pub excerpt: Option<String>,
+    /// What to write instead.
+    pub hint: Option<String>,
+}
+
+impl PolicyProblem {
+    fn at(position: Position, problem: impl Into<String>) -> Self {
+        Self { position: Some(position), problem: problem.into(), excerpt: None, hint: None }
+    }
+
+    fn whole(problem: impl Into<String>) -> Self {
+        Self { position: None, problem: problem.into(), excerpt: None, hint: None }
+    }
+
+    fn with_hint(mut self, hint: Option<String>) -> Self {
+        self.hint = hint;
+        self
+    }
+
+    fn in_text(mut self, text: &str) -> Self {
+        self.excerpt = self.position.and_then(|position| excerpt(text, position));
+        self
+    }
+}
+
+/// The policy that `init` writes: the most restrictive one under which `isobox tool` works, with a comment per section.
+pub fn default_policy_text() -> &'static str {
+    include_str!("policy/default.yaml")
+}
+
+/// Reads a policy. Unknown and duplicate keys, wrong types and unsupported values are problems, and so are YAML's
+/// anchors, aliases, tags, directives and further documents.
+pub fn parse_policy(bytes: &[u8]) -> Result<ProjectPolicy, PolicyProblem> {
+    if bytes.len() > LONGEST_POLICY_BYTES {
+        let problem = format!("it has {} bytes, and at most {LONGEST_POLICY_BYTES} are read", bytes.len());
+        return Err(PolicyProblem::whole(problem));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|error| no_text(bytes, error.valid_up_to()))?;
+    let root = tree::parse(text).map_err(|problem| problem.in_text(text))?;
+    schema::read(&root).map_err(|problem| problem.in_text(text))
+}
+
+fn no_text(bytes: &[u8], valid: usize) -> PolicyProblem {
+    // The bytes before the first invalid one are text.
+    let before = String::from_utf8_lossy(&bytes[..valid]);
+    let line = before.matches('\n').count() as u64 + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() as u64 + 1;
+    PolicyProblem::at(Position { line, column }, "it is not UTF-8 text")
+}
+
+/// The line at `position`, cropped around it, and a caret below the character.
+fn excerpt(text: &str, position: Position) -> Option<String> {
+    let index = |from_one: u64| usize::try_from(from_one.checked_sub(1)?).ok();
+    let line = text.lines().nth(index(position.line)?)?;
+    let column = index(position.column)?;
+    let first = column.saturating_sub(EXCERPT_CHARACTERS / 2);
+    let shown = |skip: usize, take: usize| {
+        let part: String = line.chars().skip(skip).take(take).collect();
+        Escaped(part.as_bytes()).to_string()
+    };
+    let caret_indent = shown(first, column - first).chars().count();
+    let number = position.line;
+    let margin = " ".repeat(number.to_string().len());
+    Some(format!("{number} | {}\n{margin} | {}^", shown(first, EXCERPT_CHARACTERS), " ".repeat(caret_indent)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+use super::*;
+use isobox_domain::policy::{
+    BackendChoice, BackendName, NetworkAccess, PathMode, SandboxPolicy, ToolCalls, ViewLimit, WorkspaceExposure,
+};
+use isobox_domain::preflight::PreflightRule;
+
+const HEAD: &str = "api_version: isobox.dev/v1alpha1\nkind: ProjectPolicy\n";
+
+fn read(body: &str) -> Result<ProjectPolicy, PolicyProblem> {
+    parse_policy(format!("{HEAD}{body}").as_bytes())
+}
+
+fn refused(text: &str) -> PolicyProblem {
+    parse_policy(text.as_bytes()).expect_err(text)
+}
+
+/// Place, problem and hint of a policy whose two first lines are as they should be.
+fn mistake(body: &str) -> (u64, u64, String, Option<String>) {
+    let found = refused(&format!("{HEAD}{body}"));
+    let position = found.position.expect(body);
+    (position.line, position.column, found.problem, found.hint)
+}
+
+#[test]
+fn the_policy_that_init_writes_is_the_default_with_tool_calls_enabled() {
+    let expected = ProjectPolicy { tool_calls: ToolCalls::Enabled, ..ProjectPolicy::default() };
+    assert_eq!(parse_policy(default_policy_text().as_bytes()), Ok(expected));
+}
+
+#[test]
+fn the_policy_that_init_writes_has_a_comment_for_every_section() {
+    for paragraph in default_policy_text().split("\n\n") {
+        assert!(paragraph.starts_with("# "), "{paragraph}");
+    }
+}
+
+#[test]
+fn what_a_policy_leaves_out_is_as_restrictive_as_can_be() {
+    assert_eq!(read(""), Ok(ProjectPolicy::default()));
+    assert_eq!(ProjectPolicy::default().tool_calls, ToolCalls::Disabled);
+}
+
+#[test]
+fn every_key_has_its_effect() {
+    let body = "tool_call: {enabled: true}\nruntime_backend: host_process\n\
+        development_environment:\n  path_mode: inherited\nworkspace_source: {kind: repository}\n\
+        network:\n  default: inherited\n  allow: [\"api.example.com:443\"]\n\
+        filesystem:\n  expose_workspace: read_only\n  read:\n    - ~/.rustup\n    - /opt/go\n\
+        credentials: {default: none}\npreflight: {rules: []}\npromotion: {mode: manual}\nrecords: {views: 0}\n";
+    let expected = ProjectPolicy {
+        tool_calls: ToolCalls::Enabled,
+        sandbox: SandboxPolicy {
+            backend: BackendChoice::Named(BackendName::Host),
+            network: NetworkAccess::Inherited,
+            network_allow: vec!["api.example.com:443".to_owned()],
+            path_mode: PathMode::Inherited,
+            workspace: WorkspaceExposure::ReadOnly,
+            read: vec![b"~/.rustup".to_vec(), b"/opt/go".to_vec()],
+            reuse_inputs: Vec::new(),
+        },
+        preflight: vec![PreflightRule::BackendStarts, PreflightRule::StoreWritable],
+        views: ViewLimit::Newest(0),
+    };
+    assert_eq!(read(body), Ok(expected));
+    assert_eq!(read("records: {views: all}").unwrap().views, ViewLimit::All);
+    for backend in BackendName::ALL {
+        let read = read(&format!("runtime_backend: {}\n", backend.name())).unwrap();
+        assert_eq!(read.sandbox.backend, BackendChoice::Named(backend));
+    }
+}
+
+#[test]
+fn unknown_keys_are_shown_with_what_was_meant() {
+    let expect = |body: &str, line, column, problem: &str, hint: &str| {
+        assert_eq!(mistake(body), (line, column, problem.to_owned(), Some(hint.to_owned())), "{body}");
+    };
+    expect("netwrk:\n  default: deny\n", 3, 1, "unknown key `netwrk`", "did you mean `network`?");
+    expect("network:\n  defualt: deny\n", 4, 3, "unknown key `defualt` in `network`", "did you mean `default`?");
+    expect(
+        "path_mode: inherited\n",
+        3,
+        1,
+        "unknown key `path_mode`",
+        "`path_mode` belongs in `development_environment`",
+    );
+    expect(
+        "network:\n  runtime_backend: auto\n",
+        4,
+        3,
+        "unknown key `runtime_backend` in `network`",
+        "`runtime_backend` belongs at the top, outside of every section",
+    );
+    expect("<<: {}\n", 3, 1, "unknown key `<<`", "remove it");
+    expect("\"\": {}\n", 3, 1, "unknown key ``", "remove it");
+}
+
+#[test]
+fn a_duplicate_key_is_a_mistake_wherever_it_is() {
+    let (line, column, problem, _) = mistake("network: {}\nnetwork: {}\n");
+    assert_eq!((line, column, &*problem), (4, 1, "`network` is there twice; the first one is on line 3"));
+    let (line, column, problem, _) = mistake("network: {default: deny, \"default\": deny}\n");
+    assert_eq!((line, column, &*problem), (3, 26, "`default` is there twice; the first one is on line 3"));
+}
+
+#[test]
+fn wrong_types_and_unsupported_values_are_told_apart() {
+    for (body, column, problem) in [
+        ("tool_call: {enabled: yes}", 22, "`tool_call.enabled` is `true` or `false`, found `yes`"),
+        ("tool_call: {enabled: \"true\"}", 22, "`tool_call.enabled` is `true` or `false`, found the text \"true\""),
+        ("tool_call: {enabled: }", 20, "`tool_call.enabled` is `true` or `false`, found nothing"),
+        ("tool_call: true", 12, "`tool_call` is a mapping, found `true`"),
+        ("network: {allow: all}", 18, "`network.allow` is a list, found `all`"),
+        ("network: {allow: [[]]}", 19, "`an entry of network.allow` is text, found a list"),
+        ("records: {views: -1}", 18, "`records.views` is a number, or `all`, found `-1`"),
+        (
+            "records: {views: 4294967296}",
+            18,
+            "`records.views` is a number below 4294967296, or `all`, found `4294967296`",
+        ),
+        ("records: {views: \"3\"}", 18, "`records.views` is a number, or `all`, found the text \"3\""),
+        ("filesystem: {read: [../x]}", 21, "`../x` is not an absolute path"),
+        ("filesystem: {read: [~bob/x]}", 21, "`~bob/x` names a home directory other than `~`"),
+        (
+            "workspace_source: {kind: directory}",
+            26,
+            "`workspace_source.kind: directory` is not available: workspaces are made from repositories alone in this version",
+        ),
+        ("preflight: {rules: [backend_starts, backend_starts]}", 37, "the rule `backend_starts` is there twice"),
+    ] {
+        let (line, found_column, found_problem, _) = mistake(body);
+        assert_eq!((line, found_column, &*found_problem), (3, column, problem), "{body}");
+    }
+}
+
+#[test]
+fn every_known_value_that_cannot_be_had_says_why() {
+    for body in [
+        "filesystem: {expose_workspace: false}",
+        "credentials: {default: inherited}",
+        "promotion: {mode: automatic}",
+        "network: {default: allow}",
+    ] {
+        assert!(mistake(body).2.contains(" is not available: "), "{body}");
+    }
+}
+
+#[test]
+fn a_policy_of_another_kind_or_version_is_none() {
+    assert_eq!(refused("kind: ProjectPolicy\n").problem, "the key `api_version` is missing");
+    let other = refused("api_version: isobox.dev/v2\nkind: ProjectPolicy\n");
+    assert_eq!(other.problem, "`api_version` is `isobox.dev/v1alpha1`, found `isobox.dev/v2`");
+    assert_eq!(refused("- a\n").problem, "expected a mapping with the keys of a policy, found a list");
+}
+
+#[test]
+fn what_makes_yaml_surprising_is_refused() {
+    for (text, problem) in [
+        ("", "it is empty"),
+        ("# only a comment\n", "it is empty"),
+        ("network: &a {}\n", "anchors have no place in a policy"),
+        ("network: {}\ncredentials: *a\n", "it is not YAML: "),
+        ("kind: !!str ProjectPolicy\n", "tags have no place in a policy"),
+        ("%YAML 1.2\n---\nkind: x\n", "it is not YAML: "),
+        ("kind: x\n---\nkind: y\n", "a policy is one document, and here begins a second one"),
+        ("? [a]\n: b\n", "expected a key, found a list"),
+        ("kind: \"x\n", "it is not YAML: "),
+        ("kind: x: y\n", "it is not YAML: "),
+    ] {
+        let found = refused(text).problem;
+        assert!(found.starts_with(problem), "{text}: {found}");
+    }
+}
+
+#[test]
+fn a_bomb_of_aliases_or_of_depth_ends_at_its_first_spark() {
+    let lists = refused(&"[".repeat(LONGEST_POLICY_BYTES));
+    assert!(lists.problem.contains("more than 8 deep") || lists.problem.starts_with("it is not YAML"), "{lists}");
+    let mappings = refused(&(0..2000).map(|depth| format!("{}a:\n", " ".repeat(depth % 500))).collect::<String>());
+    assert!(mappings.position.is_some(), "{mappings}");
+    let laughs = refused("a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\n");
+    assert_eq!(laughs.problem, "anchors have no place in a policy");
+    let known = refused("kind: x\n? - *a\n");
+    assert!(known.position.is_some());
+}
+
+#[test]
+fn bytes_that_are_no_text_are_located() {
+    let found = parse_policy(b"kind: x\nab\xc3\xa9\xff").unwrap_err();
+    assert_eq!(found.position, Some(Position { line: 2, column: 4 }));
+    assert_eq!(found.problem, "it is not UTF-8 text");
+}
+
+#[test]
+fn an_excerpt_is_escaped_cropped_and_its_caret_in_place() {
+    let found = refused(&format!("{HEAD}network: {{ default: \"\u{202e}é\", x: y }}\n"));
+    assert_eq!(
+        found.excerpt.as_deref(),
+        Some("3 | network: { default: \"\\u{202e}é\", x: y }\n  |                                  ^")
+    );
+    let long = refused(&format!("{HEAD}network: {{ {}: y }}\n", "k".repeat(5000)));
+    assert!(long.excerpt.is_some_and(|excerpt| excerpt.len() < 300));
+    assert!(long.problem.len() < 300, "{}", long.problem);
+}
