@@ -1,6 +1,6 @@
 //! What a tool call costs beside a bare `bwrap`, in one run: a ratio of times, and a count of flushes.
 
-use isobox_tests::{Project, User, isobox_program};
+use isobox_tests::{Project, User, ignored, isobox_program};
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ const MOST_FLUSHES: usize = 2;
 #[test]
 fn a_tool_call_costs_at_most_three_times_a_bare_bwrap() {
     if isobox_program().components().any(|part| part.as_os_str() == "debug") {
-        println!("ignored: a debug build says nothing about speed; set ISOBOX_BIN to a release build");
+        ignored("the cost of a tool call", "a debug build says nothing about speed; set ISOBOX_BIN to a release build");
         return;
     }
     let project = Project::initialised(User::Current);

@@ -1,0 +1,130 @@
+//! Promise: records are private, an unusable store is told before anything runs, and nothing damaged is believed.
+
+use isobox_tests::{Case, on_every_backend};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+fn store(case: &Case) -> PathBuf {
+    case.project.repository().join(".git/isobox/store")
+}
+
+fn everything_below(root: &Path) -> Vec<PathBuf> {
+    let mut found = vec![root.to_path_buf()];
+    let mut next = 0;
+    while next < found.len() {
+        if fs::symlink_metadata(&found[next]).expect("metadata").is_dir() {
+            found.extend(fs::read_dir(&found[next]).expect("a directory").map(|entry| entry.expect("an entry").path()));
+        }
+        next += 1;
+    }
+    found
+}
+
+#[test]
+fn records_and_views_are_readable_by_their_owner_alone() {
+    on_every_backend(|case| {
+        case.run_well("echo change >> README.md; echo said; head -c 3000000 /dev/urandom > large");
+        for root in [store(case), case.project.repository().join(".isobox/tasks")] {
+            for path in everything_below(&root) {
+                let mode = fs::symlink_metadata(&path).expect("metadata").mode();
+                assert_eq!(mode & 0o077, 0, "{}: {mode:o}", path.display());
+            }
+        }
+    });
+}
+
+#[test]
+fn secrets_among_the_arguments_are_not_in_the_store() {
+    on_every_backend(|case| {
+        let secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+        let run = case.run_command(&["true", "--token=hunter2-hunter2", secret, "--password", "correct-horse-17"]);
+        assert_eq!(run.code, 0, "{run:?}");
+        let shown = case.record().to_string();
+        for word in ["hunter2-hunter2", secret, "correct-horse-17"] {
+            assert!(!shown.contains(word), "{shown}");
+            for path in everything_below(&store(case)).into_iter().filter(|path| path.is_file()) {
+                let bytes = fs::read(&path).expect("read");
+                assert!(!bytes.windows(word.len()).any(|part| part == word.as_bytes()), "{word} in {}", path.display());
+            }
+        }
+        assert!(shown.contains("***"), "{shown}");
+    });
+}
+
+#[test]
+fn a_store_behind_a_link_or_open_to_others_is_refused_before_anything_runs() {
+    on_every_backend(|case| {
+        let mark = case.project.scratch().join("ran");
+        let touch = format!("touch {} || :", mark.display());
+        let isobox_directory = case.project.repository().join(".git/isobox");
+        let elsewhere = case.project.home().join("elsewhere");
+        fs::create_dir_all(&elsewhere).expect("a folder");
+        fs::create_dir_all(&isobox_directory).expect("a folder");
+        symlink(&elsewhere, isobox_directory.join("store")).expect("a link");
+        let run = case.run(&touch);
+        assert_eq!(run.code, 125, "{run:?}");
+        assert_eq!(fs::read_dir(&elsewhere).expect("a directory").count(), 0);
+        fs::remove_file(isobox_directory.join("store")).expect("remove");
+        fs::remove_dir_all(&isobox_directory).expect("remove");
+        case.run_well("true");
+        fs::set_permissions(store(case), fs::Permissions::from_mode(0o777)).expect("chmod");
+        let run = case.run(&touch);
+        assert_eq!(run.code, 125, "{run:?}");
+        assert!(!mark.exists());
+    });
+}
+
+#[test]
+fn a_committed_link_in_place_of_the_views_is_not_followed() {
+    on_every_backend(|case| {
+        let elsewhere = case.project.home().join("elsewhere");
+        fs::create_dir_all(&elsewhere).expect("a folder");
+        fs::set_permissions(&elsewhere, fs::Permissions::from_mode(0o777)).expect("chmod");
+        symlink(&elsewhere, case.project.repository().join(".isobox/tasks")).expect("a link");
+        case.run("true");
+        assert_eq!(fs::read_dir(&elsewhere).expect("a directory").count(), 0);
+    });
+}
+
+#[test]
+fn a_workspace_whose_directories_are_read_only_is_removed() {
+    on_every_backend(|case| {
+        case.run_well("mkdir -p a/b/c; echo x > a/b/c/d; chmod 0555 a/b/c a/b a; mkdir z; chmod 0000 z");
+        assert_eq!(case.project.workspaces().len(), 0);
+    });
+}
+
+#[test]
+fn a_damaged_entry_costs_at_most_its_own_record() {
+    on_every_backend(|case| {
+        for round in 0..3 {
+            case.run_well(&format!("echo {round} >> README.md; echo said {round}"));
+        }
+        let lanes: Vec<_> =
+            everything_below(&store(case).join("lanes")).into_iter().filter(|path| path.is_file()).collect();
+        let lane = lanes.iter().max_by_key(|path| path.metadata().expect("metadata").len()).expect("a lane");
+        let mut bytes = fs::read(lane).expect("read");
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 0x10;
+        fs::write(lane, bytes).expect("write");
+        let list = case.project.isobox(&["list", "--json"]);
+        let readable = (0..3).filter(|n| case.project.isobox(&["show", &format!("@latest~{n}")]).code == 0).count();
+        assert!(readable >= 2, "{list:?}");
+        case.run_well("echo after >> README.md");
+        assert_eq!(case.captured("README.md"), "hello\nafter\n");
+    });
+}
+
+#[test]
+fn a_missing_task_and_a_missing_store_are_told_apart() {
+    on_every_backend(|case| {
+        let missing_store = case.project.isobox(&["show", "@latest"]);
+        assert!([5, 6].contains(&missing_store.code), "{missing_store:?}");
+        case.run_well("true");
+        let missing_task = case.project.isobox(&["show", "task-0000000000000000"]);
+        assert_eq!(missing_task.code, 5, "{missing_task:?}");
+        let elsewhere = case.project.isobox(&["list", "--records", "/nonexistent-17"]);
+        assert_eq!(elsewhere.code, 6, "{elsewhere:?}");
+    });
+}

@@ -1,0 +1,131 @@
+//! One combination of Runtime Backend and user, on which a promise is tested from outside.
+
+use crate::{Outcome, Project, User};
+use std::fs;
+use std::path::PathBuf;
+
+/// The backends that a promise is tested on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    /// Contains the workload.
+    Bubblewrap,
+    /// Contains nothing: a test looks that the record says so.
+    Host,
+}
+
+impl Backend {
+    /// The value of `--backend`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bubblewrap => "bubblewrap",
+            Self::Host => "host",
+        }
+    }
+}
+
+/// A project of one user, whose workloads run on one backend.
+#[derive(Debug)]
+pub struct Case {
+    /// The project, initialised.
+    pub project: Project,
+    /// The backend.
+    pub backend: Backend,
+}
+
+impl Case {
+    /// A fresh project of `user`.
+    pub fn new(user: User, backend: Backend) -> Self {
+        Self { project: Project::initialised(user), backend }
+    }
+
+    /// Runs a shell script as the workload of `isobox run`.
+    pub fn run(&self, script: &str) -> Outcome {
+        self.run_command(&["sh", "-c", script])
+    }
+
+    /// Runs a command as the workload of `isobox run`.
+    pub fn run_command(&self, command: &[&str]) -> Outcome {
+        let mut arguments = vec!["run", "--backend", self.backend.name(), "--"];
+        arguments.extend(command);
+        self.project.isobox(&arguments)
+    }
+
+    /// Runs a script whose code is 0, captured without complaint.
+    pub fn run_well(&self, script: &str) -> Outcome {
+        let run = self.run(script);
+        assert_eq!(run.code, 0, "{}: {run:?}", self.backend.name());
+        run
+    }
+
+    /// The document of the newest record.
+    pub fn record(&self) -> serde_json::Value {
+        let shown = self.project.isobox(&["show", "--json", "@latest"]);
+        assert_eq!(shown.code, 0, "{shown:?}");
+        serde_json::from_str(&shown.stdout).expect("a document")
+    }
+
+    /// The newest patch.
+    pub fn patch(&self) -> String {
+        let diff = self.project.isobox(&["diff", "@latest"]);
+        assert_eq!(diff.code, 0, "{diff:?}");
+        diff.stdout
+    }
+
+    /// What the newest record holds as `path`.
+    pub fn captured(&self, path: &str) -> String {
+        let cat = self.project.isobox(&["cat", &format!("@latest:{path}")]);
+        assert_eq!(cat.code, 0, "{path}: {cat:?}");
+        cat.stdout
+    }
+
+    /// Promotes the newest record without a question.
+    pub fn promote(&self) -> Outcome {
+        self.project.isobox(&["promote", "--yes", "@latest"])
+    }
+
+    /// Promotes the newest record, which must be possible.
+    pub fn promote_well(&self) -> Outcome {
+        let promoted = self.promote();
+        assert_eq!(promoted.code, 0, "{}: {promoted:?}", self.backend.name());
+        promoted
+    }
+
+    /// Where hostile commands try to leave a mark on the host.
+    pub fn marks(&self) -> PathBuf {
+        self.project.scratch()
+    }
+
+    /// Fails if a hostile command was executed.
+    pub fn assert_unmarked(&self) {
+        let left: Vec<_> =
+            fs::read_dir(self.marks()).expect("a directory").map(|entry| entry.expect("an entry")).collect();
+        assert!(left.is_empty(), "{}: {left:?}", self.backend.name());
+    }
+}
+
+/// Tests a promise as root and as an ordinary user on both backends.
+pub fn on_every_backend(test: impl Fn(&Case)) {
+    for backend in [Backend::Bubblewrap, Backend::Host] {
+        on(backend, &test);
+    }
+}
+
+/// Tests a promise as root and as an ordinary user on the backend that contains the workload.
+pub fn on_bubblewrap(test: impl Fn(&Case)) {
+    on(Backend::Bubblewrap, &test);
+}
+
+/// Tests a promise as root and as an ordinary user on the backend that contains nothing.
+pub fn on_host(test: impl Fn(&Case)) {
+    on(Backend::Host, &test);
+}
+
+fn on(backend: Backend, test: &impl Fn(&Case)) {
+    let users: &[User] = match nix::unistd::geteuid().is_root() {
+        true => &[User::Current, User::Ordinary],
+        false => &[User::Current],
+    };
+    for user in users {
+        test(&Case::new(*user, backend));
+    }
+}
