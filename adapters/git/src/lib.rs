@@ -1,1 +1,19 @@
-//! Placeholder.
+//! Workspaces, capture and the trusted repository, on gix.
+//!
+//! Nothing that a repository, its configuration or the user's names as a program is executed: no hook, filter driver,
+//! file system monitor or pager. No `GIT_*` variable is honoured.
+#![forbid(unsafe_code)]
+
+mod capture;
+mod cleanliness;
+mod discovery;
+mod git_config;
+mod oid;
+mod ownership;
+mod promotion;
+mod repository;
+mod stat_cache;
+mod workspace;
+
+pub use repository::GixRepository;
+pub use workspace::GixWorkspaces;

@@ -1,0 +1,152 @@
+//! Finding the repository around a directory, and refusing what isobox cannot use.
+
+use crate::GixRepository;
+use crate::git_config;
+use crate::ownership::{ForeignPath, find_foreign};
+use crate::repository::failure;
+use gix::ObjectId;
+use gix::discover::repository::Path as Found;
+use gix::discover::upwards::{Options, TrustPolicy};
+use gix::sec::Trust;
+use isobox_domain::escape::Escaped;
+use isobox_domain::repo_path::RepoPath;
+use isobox_ports::RepositoryError;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Finds the repository around `directory`; see [`GixRepository::discover`].
+pub(crate) fn discover(directory: &Path) -> Result<GixRepository, RepositoryError> {
+    let directory =
+        directory.canonicalize().map_err(|e| failure(&format!("look at the directory {}", shown(directory)), e))?;
+    let repository = open(&find(&directory)?)?;
+    refuse_unusable(&repository)?;
+    let root = worktree(&repository)?;
+    let common_dir = repository.common_dir();
+    let common_dir = common_dir.canonicalize().map_err(|e| failure(&format!("look at {}", shown(common_dir)), e))?;
+    let prefix = prefix(&directory, &root)?;
+    Ok(GixRepository::new(repository.into_sync(), root, common_dir, prefix))
+}
+
+/// The nearest repository at or above `directory`, whoever owns it.
+fn find(directory: &Path) -> Result<Found, RepositoryError> {
+    let options = Options { trust: TrustPolicy::Assume(Trust::Reduced), ..Options::default() };
+    let (found, _) = gix::discover::upwards_opts(directory, options).map_err(|_| {
+        refused(
+            format!("{} is not inside a Git repository", shown(directory)),
+            "change to a repository, or make one with `git init`",
+        )
+    })?;
+    Ok(found)
+}
+
+/// Opens what was found, or refuses it if it belongs to somebody else and is no `safe.directory` of this user.
+fn open(found: &Found) -> Result<gix::Repository, RepositoryError> {
+    let (git_dir, worktree) = found.clone().into_repository_and_work_tree_directories();
+    let foreign = foreign(&git_dir, worktree.as_deref())
+        .map_err(|e| failure(&format!("look at who owns the repository at {}", shown(&git_dir)), e))?;
+    let trust = if foreign.is_none() { Trust::Full } else { Trust::Reduced };
+    let host_path = worktree.as_ref().unwrap_or(&git_dir);
+    let repository = git_config::open(host_path, trust)
+        .map_err(|e| failure(&format!("open the repository at {}", shown(host_path)), e))?;
+    if repository.git_dir_trust() == Trust::Full { Ok(repository) } else { Err(refused_as_foreign(host_path, foreign)) }
+}
+
+/// The first part of a repository that belongs to somebody else.
+fn foreign(git_dir: &Path, worktree: Option<&Path>) -> io::Result<Option<ForeignPath>> {
+    let common_dir = match gix::discover::path::from_plain_file(&git_dir.join("commondir")) {
+        Some(relative) => Some(git_dir.join(relative.map_err(io::Error::other)?)),
+        None => None,
+    };
+    let dot_git = worktree.map(|worktree| worktree.join(".git"));
+    let parts = [dot_git.as_deref(), worktree, Some(git_dir), common_dir.as_deref()];
+    find_foreign(&parts.into_iter().flatten().collect::<Vec<_>>())
+}
+
+fn refused_as_foreign(host_path: &Path, foreign: Option<ForeignPath>) -> RepositoryError {
+    let owner = match foreign {
+        Some(ForeignPath { host_path, owner }) => format!("{} belongs to the user with uid {owner}", shown(&host_path)),
+        None => "its working tree belongs to another user".into(),
+    };
+    refused(
+        format!("the repository at {} is not yours: {owner}", shown(host_path)),
+        &format!("if you trust it, run `git config --global --add safe.directory {}`", shown(host_path)),
+    )
+}
+
+/// Refuses what Workspaces cannot be made from, whatever its HEAD.
+fn refuse_unusable(repository: &gix::Repository) -> Result<(), RepositoryError> {
+    let here = shown(repository.workdir().unwrap_or(repository.git_dir()));
+    let config = repository.config_snapshot();
+    if config.string("extensions.refStorage").is_some_and(|format| format != "files") {
+        return Err(refused(
+            format!("the repository at {here} keeps its references in a format that isobox does not read"),
+            "convert it with `git refs migrate --ref-format=files`",
+        ));
+    }
+    if is_partial(&config) {
+        return Err(refused(
+            format!("the repository at {here} is a partial clone: objects may be missing, and isobox fetches none"),
+            "use a full clone, or fetch everything with `git fetch --refetch --no-filter`",
+        ));
+    }
+    if repository.workdir().is_none() {
+        return Err(refused(
+            format!("the repository at {here} is bare: it has no working tree"),
+            "use a clone with a working tree, or add one with `git worktree add`",
+        ));
+    }
+    Ok(())
+}
+
+fn is_partial(config: &gix::config::Snapshot<'_>) -> bool {
+    let mut remotes = config.sections_by_name("remote").into_iter().flatten();
+    config.string("extensions.partialClone").is_some()
+        || remotes.any(|remote| remote.value("promisor").is_some_and(|value| value != "false"))
+}
+
+/// The root of the working tree, links resolved.
+fn worktree(repository: &gix::Repository) -> Result<PathBuf, RepositoryError> {
+    let root = repository.workdir().unwrap_or(repository.git_dir());
+    let root = root.canonicalize().map_err(|e| failure(&format!("look at the working tree {}", shown(root)), e))?;
+    Ok(root)
+}
+
+/// Where below `root` the asked directory lies.
+fn prefix(directory: &Path, root: &Path) -> Result<Option<RepoPath>, RepositoryError> {
+    let inside = directory.strip_prefix(root).map_err(|_| {
+        refused(
+            format!("{} lies outside of its repository's working tree {}", shown(directory), shown(root)),
+            "change to a directory inside of the working tree",
+        )
+    })?;
+    if inside.as_os_str().is_empty() {
+        return Ok(None);
+    }
+    RepoPath::parse(inside.as_os_str().as_bytes()).map(Some).map_err(|why| {
+        refused(
+            format!("{} is no directory of the working tree: {why}", shown(directory)),
+            "change to a directory of the working tree",
+        )
+    })
+}
+
+/// The root commit in which the chain of first parents from `commit` ends; `None` where history is cut off.
+pub(crate) fn root_commit(repository: &gix::Repository, commit: ObjectId) -> Result<Option<ObjectId>, RepositoryError> {
+    let walk = || {
+        if repository.is_shallow()? {
+            return Ok(None);
+        }
+        let mut history = repository.rev_walk([commit]).first_parent_only().all()?;
+        history.try_fold(None, |_, step| step.map(|step| Some(step.id)))
+    };
+    walk().map_err(|e: gix::Error| failure(&format!("walk the history of commit {commit}"), e))
+}
+
+fn refused(reason: String, hint: &str) -> RepositoryError {
+    RepositoryError::Refused { reason, hint: Some(hint.to_owned()) }
+}
+
+fn shown(host_path: &Path) -> String {
+    Escaped(host_path.as_os_str().as_bytes()).to_string()
+}

@@ -1,0 +1,104 @@
+//! The trusted repository, for looking.
+
+use crate::{cleanliness, discovery, oid, promotion};
+use isobox_domain::repo_path::RepoPath;
+use isobox_domain::source::{Cleanliness, WorkspaceSource};
+use isobox_ports::{Promotion, RepositoryError, TrustedRepository};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A repository with a working tree that isobox may use.
+#[derive(Clone)]
+pub struct GixRepository {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    repository: gix::ThreadSafeRepository,
+    root: PathBuf,
+    common_dir: PathBuf,
+    prefix: Option<RepoPath>,
+}
+
+impl GixRepository {
+    /// Finds the repository around `directory`, and refuses one that isobox cannot use.
+    ///
+    /// Not looked at yet is whether it has a commit: `source` says that.
+    pub fn discover(directory: &Path) -> Result<Self, RepositoryError> {
+        discovery::discover(directory)
+    }
+
+    /// Absolute path of the working tree's root, links resolved.
+    pub fn root(&self) -> &Path {
+        &self.shared.root
+    }
+
+    /// The Git directory that all working trees of the repository share.
+    pub fn common_dir(&self) -> &Path {
+        &self.shared.common_dir
+    }
+
+    /// Where below the root the directory lies that was asked for; `None` at the root.
+    pub fn prefix(&self) -> Option<&RepoPath> {
+        self.shared.prefix.as_ref()
+    }
+
+    pub(crate) fn new(
+        repository: gix::ThreadSafeRepository,
+        root: PathBuf,
+        common_dir: PathBuf,
+        prefix: Option<RepoPath>,
+    ) -> Self {
+        Self { shared: Arc::new(Shared { repository, root, common_dir, prefix }) }
+    }
+
+    /// gix's view of the repository, for the calling thread. No filter driver is known to it.
+    pub(crate) fn gix(&self) -> gix::Repository {
+        self.shared.repository.to_thread_local()
+    }
+}
+
+impl TrustedRepository for GixRepository {
+    fn source(&self) -> Result<WorkspaceSource, RepositoryError> {
+        let repository = self.gix();
+        let head = repository.head().map_err(|e| failure("read HEAD", e))?;
+        let branch = head.referent_name().map(|name| name.as_bstr().to_vec());
+        let Some(commit) = head.id() else {
+            return Err(RepositoryError::Refused {
+                reason: format!("the repository at {} has no commit yet", self.shown()),
+                hint: Some("make a first commit".into()),
+            });
+        };
+        let commit = commit.detach();
+        let decoded = repository.find_commit(commit).map_err(|e| failure(&format!("read commit {commit}"), e))?;
+        decoded.tree().map_err(|e| failure(&format!("read the tree of commit {commit}"), e))?;
+        Ok(WorkspaceSource {
+            host_path: self.root().as_os_str().as_bytes().to_vec(),
+            root_commit: discovery::root_commit(&repository, commit)?.map(|root| oid::from_gix(&root)),
+            commit: oid::from_gix(&commit),
+            branch,
+            working_directory: self.prefix().cloned(),
+        })
+    }
+
+    fn cleanliness(&self) -> Result<Cleanliness, RepositoryError> {
+        cleanliness::cleanliness(&self.gix())
+    }
+
+    fn begin_promotion(&self) -> Result<Box<dyn Promotion + '_>, RepositoryError> {
+        promotion::begin(self)
+    }
+}
+
+impl GixRepository {
+    /// The root, escaped for people.
+    pub(crate) fn shown(&self) -> String {
+        isobox_domain::escape::Escaped(self.root().as_os_str().as_bytes()).to_string()
+    }
+}
+
+/// A failure to look at a repository.
+pub(crate) fn failure(operation: &str, source: impl Into<isobox_ports::Cause>) -> RepositoryError {
+    RepositoryError::Io { operation: operation.to_owned(), source: source.into() }
+}

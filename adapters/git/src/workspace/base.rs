@@ -1,0 +1,130 @@
+//! What a Workspace was made from, kept beside it for whoever captures it, in this process or a later one.
+//!
+//! A file is a sequence of fields, each ended by a NUL byte: `ISOBOX-BASE 1`, the name of the pack, the number of layers,
+//! then for each layer its prefix (empty for the first), host path, commit and number of attribute files, and for each
+//! of those its path and oid. Oids are hex digits, numbers decimal.
+
+use isobox_domain::git_oid::GitOid;
+use isobox_domain::repo_path::RepoPath;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+const MAGIC: &[u8] = b"ISOBOX-BASE 1";
+
+/// What a Workspace was made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Base {
+    /// File name without extension of the pack that was put into the Workspace's `.git/objects/pack`: what lies there
+    /// under other names is the workload's own.
+    pub(crate) pack: String,
+    /// The trusted repository at the pinned commit, then each submodule that was checked out, outer before inner.
+    pub(crate) layers: Vec<Layer>,
+}
+
+/// One repository at one commit, checked out at one place of the Workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Layer {
+    /// The submodule's path in the Workspace; `None` for the trusted repository itself.
+    pub(crate) prefix: Option<RepoPath>,
+    /// Working tree or Git directory of the repository that has the objects.
+    pub(crate) host_path: PathBuf,
+    /// The commit that was checked out.
+    pub(crate) commit: GitOid,
+    /// The commit's `.gitattributes` files, by their path from the layer's own root, in ascending order of path bytes.
+    pub(crate) attribute_files: Vec<(RepoPath, GitOid)>,
+}
+
+impl Base {
+    /// Writes it to a file that is not there yet.
+    pub(crate) fn write(&self, host_path: &Path) -> io::Result<()> {
+        fs::File::create_new(host_path)?.write_all(&self.encode())
+    }
+
+    /// Reads it back.
+    pub(crate) fn load(host_path: &Path) -> io::Result<Self> {
+        decode(&fs::read(host_path)?)
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it is no base of version 1, or was cut off"))
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let mut fields = vec![MAGIC.to_vec(), self.pack.clone().into_bytes(), count(self.layers.len())];
+        for Layer { prefix, host_path, commit, attribute_files } in &self.layers {
+            fields.push(prefix.as_ref().map_or_else(Vec::new, |prefix| prefix.as_bytes().to_vec()));
+            fields.push(host_path.as_os_str().as_bytes().to_vec());
+            fields.push(commit.to_string().into_bytes());
+            fields.push(count(attribute_files.len()));
+            fields.extend(
+                attribute_files.iter().flat_map(|(path, oid)| [path.as_bytes().to_vec(), oid.to_string().into_bytes()]),
+            );
+        }
+        fields.into_iter().flat_map(|field| [field, vec![0]].concat()).collect()
+    }
+}
+
+fn count(number: usize) -> Vec<u8> {
+    number.to_string().into_bytes()
+}
+
+fn decode(bytes: &[u8]) -> Option<Base> {
+    let mut fields = bytes.strip_suffix(&[0])?.split(|&byte| byte == 0);
+    if fields.next()? != MAGIC {
+        return None;
+    }
+    let pack = text(fields.next()?)?.to_owned();
+    let layers = (0..number(fields.next()?)?).map(|_| decode_layer(&mut fields)).collect::<Option<_>>()?;
+    fields.next().is_none().then_some(Base { pack, layers })
+}
+
+fn decode_layer<'a>(fields: &mut impl Iterator<Item = &'a [u8]>) -> Option<Layer> {
+    let prefix = match fields.next()? {
+        b"" => None,
+        prefix => Some(RepoPath::parse(prefix).ok()?),
+    };
+    let host_path = PathBuf::from(OsStr::from_bytes(fields.next()?));
+    let commit = GitOid::from_hex(text(fields.next()?)?)?;
+    let files = number(fields.next()?)?;
+    let attribute_files =
+        (0..files).map(|_| Some((RepoPath::parse(fields.next()?).ok()?, GitOid::from_hex(text(fields.next()?)?)?)));
+    Some(Layer { prefix, host_path, commit, attribute_files: attribute_files.collect::<Option<_>>()? })
+}
+
+fn text(field: &[u8]) -> Option<&str> {
+    std::str::from_utf8(field).ok()
+}
+
+fn number(field: &[u8]) -> Option<usize> {
+    text(field)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn base() -> Base {
+        let path = |bytes: &[u8]| RepoPath::parse(bytes).expect("a valid path");
+        let oid = GitOid::Sha1([3; 20]);
+        let root = Layer { prefix: None, host_path: "/a\nb".into(), commit: oid, attribute_files: vec![] };
+        let files = vec![(path(b".gitattributes"), oid), (path(b"\xff/.gitattributes"), oid)];
+        let inner =
+            Layer { prefix: Some(path(b"vendor/x")), host_path: "/m".into(), commit: oid, attribute_files: files };
+        Base { pack: "pack-0123".into(), layers: vec![root, inner] }
+    }
+
+    #[test]
+    fn a_base_is_read_back_as_it_was_written() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        base().write(&directory.path().join("base")).expect("it is written");
+        assert_eq!(Base::load(&directory.path().join("base")).expect("it is read"), base());
+    }
+
+    #[test]
+    fn a_base_that_was_cut_off_anywhere_is_none() {
+        let bytes = base().encode();
+        for length in 0..bytes.len() {
+            assert_eq!(decode(&bytes[..length]), None, "cut off after {length} bytes");
+        }
+    }
+}

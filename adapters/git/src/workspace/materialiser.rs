@@ -1,0 +1,119 @@
+//! The bytes of the base as checkout writes them.
+//!
+//! Conversions (end of line, `ident`, `working-tree-encoding`) follow the `.gitattributes` of the pinned commit alone:
+//! neither configuration nor `info/attributes` can add to them, and no filter driver is known here.
+
+use super::base::{Base, Layer};
+use super::failure;
+use crate::{git_config, oid};
+use gix::attrs::Search;
+use gix::attrs::search::MetadataCollection;
+use gix::bstr::{BStr, ByteSlice};
+use gix::filter::plumbing::driver::apply::Delay;
+use gix::filter::plumbing::pipeline::convert::ToWorktreeOutcome;
+use gix::filter::plumbing::pipeline::convert::to_worktree::{Options, UnknownEncoding};
+use gix::sec::Trust;
+use gix::worktree::stack::State;
+use gix::worktree::stack::state::Attributes;
+use gix::worktree::stack::state::attributes::Source;
+use isobox_domain::change::Mode;
+use isobox_domain::git_oid::GitOid;
+use isobox_domain::repo_path::RepoPath;
+use isobox_ports::WorkspaceError;
+
+/// Gives the bytes of tracked paths as checkout writes them. For one thread; a clone serves another.
+#[derive(Clone)]
+pub(crate) struct Materialiser {
+    layers: Vec<OpenLayer>,
+}
+
+#[derive(Clone)]
+struct OpenLayer {
+    prefix: Option<RepoPath>,
+    repository: gix::Repository,
+    conversions: Option<Conversions>,
+}
+
+#[derive(Clone)]
+struct Conversions {
+    attributes: gix::worktree::Stack,
+    pipeline: gix::filter::plumbing::Pipeline,
+}
+
+impl Materialiser {
+    /// Opens the repositories that `base` names.
+    pub(crate) fn open(base: &Base) -> Result<Self, WorkspaceError> {
+        let open = |layer: &Layer| {
+            // The owner was looked at before the base was written, and the base lies where no workload writes.
+            git_config::open(&layer.host_path, Trust::Full)
+                .map_err(|e| failure("open the repository that the workspace was made from", e))
+        };
+        let repositories = base.layers.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self::new(base, repositories))
+    }
+
+    /// Takes the open repositories of `base`'s layers, in their order.
+    pub(crate) fn new(base: &Base, repositories: Vec<gix::Repository>) -> Self {
+        let layer = |(layer, repository): (&Layer, gix::Repository)| OpenLayer {
+            prefix: layer.prefix.clone(),
+            conversions: Conversions::new(&repository, &layer.attribute_files),
+            repository,
+        };
+        Self { layers: base.layers.iter().zip(repositories).map(layer).collect() }
+    }
+
+    /// The bytes of a file as checkout writes it, or the target of a link. Costs the blob's size, twice if it is converted.
+    ///
+    /// `path` is from the root of the Workspace; `mode` and `oid` are the base's. A submodule has no bytes.
+    pub(crate) fn materialise(&mut self, path: &RepoPath, mode: Mode, oid: &GitOid) -> gix::Result<Vec<u8>> {
+        // Layers are outer before inner: the last one that fits is the innermost.
+        let is_around = |layer: &OpenLayer| layer.prefix.as_ref().is_none_or(|prefix| path.is_below(prefix));
+        let index = self.layers.iter().rposition(is_around).unwrap_or(0);
+        let layer = &mut self.layers[index];
+        let inside = layer.prefix.as_ref().map_or(0, |prefix| prefix.as_bytes().len() + 1);
+        let blob = layer.repository.find_blob(oid::to_gix(oid))?.detach().data;
+        match &mut layer.conversions {
+            Some(conversions) if mode != Mode::Symlink => {
+                conversions.convert(blob, path.as_bytes()[inside..].as_bstr(), &layer.repository)
+            }
+            _ => Ok(blob),
+        }
+    }
+}
+
+impl Conversions {
+    /// `None` where no path has an attribute, so that nothing can be converted.
+    fn new(repository: &gix::Repository, attribute_files: &[(RepoPath, GitOid)]) -> Option<Self> {
+        if attribute_files.is_empty() {
+            return None;
+        }
+        let mut collection = MetadataCollection::default();
+        let mut buffer = Vec::new();
+        // Only what is built into Git (the macro `binary`) comes before the commit's own files.
+        let built_in =
+            Search::new_globals(std::iter::empty::<std::path::PathBuf>(), &mut buffer, &mut collection).ok()?;
+        let state = State::AttributesStack(Attributes::new(built_in, None, Source::IdMapping, collection));
+        let files = attribute_files.iter().map(|(path, oid)| (path.as_bytes().into(), oid::to_gix(oid))).collect();
+        // The root is never looked at: attributes come from objects alone.
+        let attributes = gix::worktree::Stack::new("/", state, gix::glob::pattern::Case::Sensitive, buffer, files);
+        let pipeline = gix::filter::plumbing::Pipeline::new(
+            Default::default(),
+            repository.object_hash(),
+            gix::filter::plumbing::pipeline::Options::default(),
+        );
+        Some(Self { attributes, pipeline })
+    }
+
+    fn convert(&mut self, blob: Vec<u8>, path: &BStr, repository: &gix::Repository) -> gix::Result<Vec<u8>> {
+        let at_path = self.attributes.at_entry(path, None, &repository.objects).map_err(gix::Error::from_error)?;
+        let options = Options { can_delay: Delay::Forbid, unknown_encoding: UnknownEncoding::Ignore };
+        let mut look_up = |_: &BStr, found: &mut gix::attrs::search::Outcome| {
+            at_path.matching_attributes(found);
+        };
+        match self.pipeline.convert_to_worktree(&blob, path, &mut look_up, options)? {
+            ToWorktreeOutcome::Buffer(converted) => Ok(converted.to_vec()),
+            // Without drivers there is no process.
+            ToWorktreeOutcome::Unchanged(_) | ToWorktreeOutcome::Process(_) => Ok(blob),
+        }
+    }
+}
