@@ -1,0 +1,246 @@
+//! Fixed values that use every field and every variant of the format. Golden files are made of them: they never change.
+#![allow(dead_code)]
+
+use isobox_domain::change::{
+    After, Before, Change, ChangeLine, ChangeSetRef, ChangeSummary, Mode, NotCaptured, NotCapturedReason, RuleOrigin,
+};
+use isobox_domain::content::{ContentId, ContentRef};
+use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
+use isobox_domain::event::{Confirmation, Event, EventKind, Promoted};
+use isobox_domain::git_oid::GitOid;
+use isobox_domain::outcome::{Exit, MemoryScope, Outcome, ResourceUsage};
+use isobox_domain::policy::{
+    BackendChoice, BackendName, EffectivePolicy, NetworkAccess, PathMode, ReuseInput, ReuseKind, SandboxPolicy,
+    WorkspaceExposure,
+};
+use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, TaskArtifacts, TaskRecord, WorkspaceFate};
+use isobox_domain::repo_path::RepoPath;
+use isobox_domain::source::WorkspaceSource;
+use isobox_domain::task_id::TaskId;
+use isobox_domain::timestamp::Timestamp;
+
+pub(crate) const TASK: TaskId = TaskId::new([0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef]);
+
+pub(crate) fn time(ms: u64) -> Timestamp {
+    Timestamp::nearest(1_790_000_000_000 + ms)
+}
+
+pub(crate) fn path(bytes: &[u8]) -> RepoPath {
+    RepoPath::parse(bytes).expect("a path")
+}
+
+pub(crate) fn id(byte: u8) -> ContentId {
+    ContentId::new([byte; 32])
+}
+
+pub(crate) fn reference(byte: u8, length: u64) -> ContentRef {
+    ContentRef { id: id(byte), length }
+}
+
+pub(crate) fn policy() -> EffectivePolicy {
+    EffectivePolicy {
+        backend: BackendName::Bubblewrap,
+        asked: SandboxPolicy {
+            backend: BackendChoice::Auto,
+            network: NetworkAccess::Deny,
+            network_allow: vec![],
+            path_mode: PathMode::Inherited,
+            workspace: WorkspaceExposure::ReadOnly,
+            read: vec![b"/opt/go".to_vec(), b"/opt/\xff".to_vec()],
+            reuse_inputs: ReuseKind::ALL.map(|kind| ReuseInput { kind, value: "välue".into() }).to_vec(),
+        },
+        controls: vec![
+            ControlReport {
+                control: Control::Filesystem,
+                enforcement: Enforcement::Enforced { mechanism: "mount namespace".into() },
+            },
+            ControlReport {
+                control: Control::Syscalls,
+                enforcement: Enforcement::PartiallyEnforced { mechanism: "seccomp".into(), reason: "x32".into() },
+            },
+            ControlReport {
+                control: Control::Limits,
+                enforcement: Enforcement::NotEnforced { reason: "not built".into() },
+            },
+        ],
+        limitations: vec!["The host kernel is shared.".into()],
+    }
+}
+
+/// A policy with nothing in it.
+pub(crate) fn bare_policy() -> EffectivePolicy {
+    EffectivePolicy {
+        backend: BackendName::Host,
+        asked: SandboxPolicy {
+            backend: BackendChoice::Named(BackendName::Host),
+            network: NetworkAccess::Inherited,
+            network_allow: vec!["example.com".into()],
+            ..SandboxPolicy::default()
+        },
+        controls: vec![],
+        limitations: vec![],
+    }
+}
+
+/// A record with every optional field.
+pub(crate) fn record() -> TaskRecord {
+    TaskRecord {
+        task: TASK,
+        attempt: 2,
+        kind: SandboxKind::ToolCall,
+        created_at: time(0),
+        started_at: Some(time(120)),
+        ended_at: time(4500),
+        command: vec![
+            RecordedArgument { shown: b"make".to_vec(), masked_digest: None },
+            RecordedArgument { shown: b"--token=***".to_vec(), masked_digest: Some(id(0xaa)) },
+            RecordedArgument { shown: b"\xff\n".to_vec(), masked_digest: None },
+        ],
+        source: WorkspaceSource {
+            host_path: b"/home/ana/app".to_vec(),
+            root_commit: Some(GitOid::Sha1([0x11; 20])),
+            commit: GitOid::Sha1([0x22; 20]),
+            branch: Some(b"refs/heads/main".to_vec()),
+            working_directory: Some(path(b"src/lib")),
+        },
+        policy: policy(),
+        outcome: Outcome::WorkloadCommandExit,
+        outcome_detail: Some("the command exited with 3".into()),
+        exit: Some(Exit::Code(3)),
+        usage: ResourceUsage {
+            user_cpu_us: Some(1_500_000),
+            system_cpu_us: Some(20),
+            peak_memory_bytes: Some(64 << 20),
+            peak_memory_of: Some(MemoryScope::LargestProcess),
+        },
+        stdin: Some(reference(0x31, 24)),
+        artifacts: TaskArtifacts {
+            stdout: Some(reference(0x32, 1)),
+            stderr: Some(reference(0x33, 256)),
+            change_set: Some(ChangeSetRef {
+                id: id(0x34),
+                length: 700,
+                summary: ChangeSummary { added: 1, modified: 2, deleted: 3, not_captured: 4 },
+            }),
+            patch: Some(reference(0x35, 65_536)),
+            workspace_git: Some(reference(0x36, 1 << 32)),
+        },
+        output_loss: OutputLoss::StoreFailed { dropped_bytes: 4096 },
+        workspace: WorkspaceFate::Retained { host_path: b"/home/ana/.local/state/isobox/workspaces/x".to_vec() },
+        warnings: vec!["one file was not captured".into()],
+        tools: vec![("isobox".into(), "0.1.0".into()), ("bwrap".into(), "0.11.0".into())],
+        salt: [0x5a; 16],
+        parents: vec![id(0x41)],
+        extensions: vec![("bench".into(), vec![0, 1, 2, 0xff]), ("origin".into(), b"go-v1".to_vec())],
+    }
+}
+
+/// A record with no optional field: an attempt of which only the request is known.
+pub(crate) fn bare_record() -> TaskRecord {
+    TaskRecord {
+        task: TASK,
+        attempt: 1,
+        kind: SandboxKind::Session,
+        created_at: time(0),
+        started_at: None,
+        ended_at: time(0),
+        command: vec![RecordedArgument { shown: b"true".to_vec(), masked_digest: None }],
+        source: WorkspaceSource {
+            host_path: b"/".to_vec(),
+            root_commit: None,
+            commit: GitOid::Sha256([0x22; 32]),
+            branch: None,
+            working_directory: None,
+        },
+        policy: bare_policy(),
+        outcome: Outcome::Interruption,
+        outcome_detail: None,
+        exit: None,
+        usage: ResourceUsage::default(),
+        stdin: None,
+        artifacts: TaskArtifacts::default(),
+        output_loss: OutputLoss::None,
+        workspace: WorkspaceFate::NeverCreated,
+        warnings: vec![],
+        tools: vec![],
+        salt: [0; 16],
+        parents: vec![],
+        extensions: vec![],
+    }
+}
+
+pub(crate) fn promoted() -> Event {
+    Event {
+        task: TASK,
+        subject: id(0x51),
+        previous: Some(id(0x52)),
+        at: time(9000),
+        kind: EventKind::Promoted(Promoted {
+            host_path: b"/home/ana/app".to_vec(),
+            commit: GitOid::Sha1([0x22; 20]),
+            branch: Some(b"refs/heads/main".to_vec()),
+            confirmation: Confirmation::Flag,
+            paths: 6,
+        }),
+    }
+}
+
+pub(crate) fn rejected() -> Event {
+    Event {
+        task: TASK,
+        subject: id(0x51),
+        previous: None,
+        at: time(8000),
+        kind: EventKind::Rejected { reason: "tests were deleted".into() },
+    }
+}
+
+/// One line of every kind, in order.
+pub(crate) fn change_lines() -> Vec<ChangeLine> {
+    let mut lines: Vec<ChangeLine> = changes().into_iter().map(ChangeLine::Change).collect();
+    lines.extend(left_out().map(ChangeLine::NotCaptured));
+    lines
+}
+
+fn changes() -> Vec<Change> {
+    let before = |mode, byte| Before {
+        mode,
+        oid: GitOid::Sha1([byte; 20]),
+        content: (mode != Mode::Submodule).then(|| reference(byte, 10)),
+    };
+    let after = |mode, byte| After { mode, content: reference(byte, 11), binary: byte % 2 == 1 };
+    let change =
+        |name: &[u8], before, after| Change { path: path(name), before, after, renamed_from: None, submodule: None };
+    vec![
+        change(b"\n", None, Some(after(Mode::File, 0x61))),
+        change(b"a", Some(before(Mode::File, 0x62)), None),
+        change(b"a/b", Some(before(Mode::File, 0x63)), Some(after(Mode::Executable, 0x64))),
+        change(b"link", Some(before(Mode::Symlink, 0x65)), Some(after(Mode::File, 0x66))),
+        Change { renamed_from: Some(path(b"a")), ..change(b"renamed", None, Some(after(Mode::Symlink, 0x67))) },
+        change(b"vendor", Some(before(Mode::Submodule, 0x68)), None),
+        Change {
+            submodule: Some(path(b"vendor/inner")),
+            ..change(b"vendor/inner/f", Some(before(Mode::Executable, 0x69)), None)
+        },
+    ]
+}
+
+fn left_out() -> impl Iterator<Item = NotCaptured> {
+    let ignored =
+        |origin| NotCapturedReason::Ignored { rule: b"target/".to_vec(), rule_file: path(b".gitignore"), origin };
+    let reasons = [
+        ignored(RuleOrigin::Commit),
+        ignored(RuleOrigin::Workload),
+        NotCapturedReason::EmptyDirectory,
+        NotCapturedReason::NestedRepository,
+        NotCapturedReason::Fifo,
+        NotCapturedReason::Socket,
+        NotCapturedReason::Device,
+        NotCapturedReason::Unreadable("Permission denied".into()),
+        NotCapturedReason::SpecialModeBits(0o4000),
+        NotCapturedReason::TooLarge { length: 1 << 40 },
+        NotCapturedReason::UnsupportedName("it has a component `.git`".into()),
+        NotCapturedReason::OtherFileSystem,
+    ];
+    (b'a'..).zip(reasons).map(|(letter, reason)| NotCaptured { workspace_path: vec![b'z', letter, 0xff], reason })
+}
