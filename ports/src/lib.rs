@@ -14,6 +14,7 @@ mod capture_sink;
 mod clock;
 mod object_store;
 mod policy_source;
+mod project_files;
 mod record_log;
 mod repository;
 mod runtime_backend;
@@ -27,6 +28,7 @@ pub use capture_sink::{CaptureSink, CapturedRefs};
 pub use clock::Clock;
 pub use object_store::{ChangeLines, Content, ObjectStore};
 pub use policy_source::{PolicyError, PolicySource, Position};
+pub use project_files::{ProjectFiles, ProjectFilesError};
 pub use record_log::{AppendError, RecordLog, StoredEvent};
 pub use repository::{Applied, ApplyError, IndexMode, Promotion, RepositoryError, TrustedRepository, Unfinished};
 pub use runtime_backend::{

@@ -5,6 +5,7 @@ mod clock;
 mod directories;
 mod mask_key;
 mod policy;
+mod project_files;
 mod read_paths;
 mod task_ids;
 
@@ -14,5 +15,6 @@ pub use mask_key::{MaskKey, MaskKeyError};
 pub use policy::{
     LONGEST_POLICY_BYTES, POLICY_PATH, PolicyProblem, YamlPolicySource, default_policy_text, parse_policy,
 };
+pub use project_files::FsProjectFiles;
 pub use read_paths::{ReadPathError, ReadPaths};
 pub use task_ids::RandomTaskIds;
