@@ -1,0 +1,162 @@
+//! zstd frames as isobox writes them, and the only ones it reads: one frame, content size and checksum, no dictionary.
+
+use crate::entry::{Codec, EntryError, EntryHeader, EntryKind, le_u32};
+use crate::limits::{MAX_FRAME, MAX_PACKED_RAW, MAX_WINDOW};
+use crate::object::reference_to;
+use zstd::zstd_safe;
+
+const LEVEL: i32 = 3;
+const FRAME_MAGIC: u32 = 0xfd2f_b528;
+const HAS_CHECKSUM: u8 = 1 << 2;
+const IS_SINGLE_SEGMENT: u8 = 1 << 5;
+
+/// Turns raw bytes into frames and entries. Keeps its working memory, about 1.3 MB, from one to the next.
+pub struct Compressor {
+    inner: zstd::bulk::Compressor<'static>,
+}
+
+impl std::fmt::Debug for Compressor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Compressor")
+    }
+}
+
+impl Compressor {
+    /// Prepares one. Errs only when memory is short.
+    pub fn new() -> std::io::Result<Self> {
+        let mut inner = zstd::bulk::Compressor::new(LEVEL)?;
+        inner.include_checksum(true)?;
+        inner.include_contentsize(true)?;
+        inner.include_dictid(false)?;
+        Ok(Self { inner })
+    }
+
+    /// One frame with all of `raw`.
+    pub fn frame(&mut self, raw: &[u8]) -> std::io::Result<Vec<u8>> {
+        self.inner.compress(raw)
+    }
+
+    /// The entry of `raw`, at most [`MAX_PACKED_RAW`] long: its header, and its payload as a frame where that is
+    /// shorter. COMMITs and references to large files stay raw.
+    pub fn entry(&mut self, kind: EntryKind, raw: &[u8]) -> std::io::Result<(EntryHeader, Vec<u8>)> {
+        let is_raw = matches!(kind, EntryKind::Commit | EntryKind::Large);
+        let frame = if is_raw { None } else { Some(self.frame(raw)?) };
+        let frame = frame.filter(|frame| frame.len() < raw.len());
+        let (codec, stored) = frame.map_or_else(|| (Codec::Raw, raw.to_vec()), |frame| (Codec::Zstd, frame));
+        let reference = reference_to(raw);
+        let header = EntryHeader {
+            kind,
+            codec,
+            id: reference.id,
+            raw_length: reference.length,
+            stored_length: stored.len() as u64,
+            payload_crc: crc32c::crc32c(&stored),
+        };
+        Ok((header, stored))
+    }
+}
+
+/// The raw bytes of an entry in a pack: checksum, lengths and digest are right, or nothing is returned.
+pub fn decode_payload(header: &EntryHeader, stored: Vec<u8>) -> Result<Vec<u8>, EntryError> {
+    if crc32c::crc32c(&stored) != header.payload_crc {
+        return Err(EntryError::PayloadCrc);
+    }
+    let raw = match header.codec {
+        Codec::Raw => stored,
+        Codec::Zstd => decode_frame(&stored, header.raw_length)?,
+    };
+    let found = reference_to(&raw);
+    if (found.id, found.length) != (header.id, header.raw_length) {
+        return Err(EntryError::WrongContent { found: found.id });
+    }
+    Ok(raw)
+}
+
+/// The `raw_length` bytes, at most [`MAX_PACKED_RAW`], of the one frame that is all of `stored`.
+pub fn decode_frame(stored: &[u8], raw_length: u64) -> Result<Vec<u8>, EntryError> {
+    check_frame(stored)?;
+    let announced = zstd_safe::get_frame_content_size(stored).ok().flatten();
+    if raw_length > MAX_PACKED_RAW || announced != Some(raw_length) {
+        return Err(EntryError::Frame { reason: "it does not have the length that was announced" });
+    }
+    let damaged = EntryError::Frame { reason: "it is damaged" };
+    // No more than MAX_PACKED_RAW, checked above.
+    let raw = zstd::bulk::decompress(stored, raw_length as usize).map_err(|_| damaged)?;
+    if raw.len() as u64 == raw_length { Ok(raw) } else { Err(damaged) }
+}
+
+/// The length of the frame at the start of `bytes`, and its raw length. `None` if `bytes` holds no whole frame.
+pub fn first_frame(bytes: &[u8]) -> Option<(usize, u64)> {
+    let length = zstd_safe::find_frame_compressed_size(bytes).ok().filter(|&length| length as u64 <= MAX_FRAME)?;
+    let raw_length = zstd_safe::get_frame_content_size(bytes).ok()??;
+    Some((length, raw_length))
+}
+
+// RFC 8878, section 3.1.1: magic, descriptor byte, then a window byte unless the frame is a single segment.
+fn check_frame(stored: &[u8]) -> Result<(), EntryError> {
+    let refused = |reason| Err(EntryError::Frame { reason });
+    let Some(&descriptor) = stored.get(4) else { return refused("it is too short") };
+    if le_u32(stored, 0) != FRAME_MAGIC {
+        return refused("it does not start as one");
+    }
+    if descriptor & 3 != 0 || zstd_safe::get_dict_id_from_frame(stored).is_some() {
+        return refused("it needs a dictionary");
+    }
+    if descriptor & HAS_CHECKSUM == 0 {
+        return refused("it has no checksum");
+    }
+    if descriptor & IS_SINGLE_SEGMENT == 0 && stored.get(5).is_none_or(|&byte| window_bytes(byte) > MAX_WINDOW) {
+        return refused("its window is too large");
+    }
+    if zstd_safe::find_frame_compressed_size(stored) != Ok(stored.len()) {
+        return refused("something follows it, or its end is missing");
+    }
+    Ok(())
+}
+
+// RFC 8878, section 3.1.1.1.2.
+fn window_bytes(descriptor: u8) -> u64 {
+    let base = 1u64 << (10 + (descriptor >> 3));
+    base + base / 8 * u64::from(descriptor & 7)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_gives_back_its_raw_bytes_and_a_flipped_bit_nothing() {
+        let mut compressor = Compressor::new().unwrap();
+        for raw in [&b""[..], b"x", &[b'a'; 5000], &(0..=255).collect::<Vec<u8>>()] {
+            let (header, stored) = compressor.entry(EntryKind::Artifact, raw).unwrap();
+            assert_eq!(decode_payload(&header, stored.clone()), Ok(raw.to_vec()));
+            for bit in 0..stored.len() * 8 {
+                let mut flipped = stored.clone();
+                flipped[bit / 8] ^= 1 << (bit % 8);
+                assert_eq!(decode_payload(&header, flipped), Err(EntryError::PayloadCrc));
+            }
+        }
+    }
+
+    #[test]
+    fn frames_of_another_make_are_refused() {
+        let raw = vec![b'a'; 5000];
+        let good = Compressor::new().unwrap().frame(&raw).unwrap();
+        assert_eq!(decode_frame(&good, 5000), Ok(raw.clone()));
+        assert!(decode_frame(&good, 4999).is_err() && decode_frame(&good, 5001).is_err());
+        let twice = [good.as_slice(), &good].concat();
+        assert!(decode_frame(&twice, 5000).is_err() && decode_frame(&twice, 10000).is_err());
+        let bare = zstd::bulk::compress(&raw, 3).unwrap();
+        assert_eq!(decode_frame(&bare, 5000), Err(EntryError::Frame { reason: "it has no checksum" }));
+        let sizeless = zstd::stream::encode_all(raw.as_slice(), 3).unwrap();
+        assert!(decode_frame(&sizeless, 5000).is_err());
+        assert!(decode_frame(b"", 0).is_err());
+    }
+
+    #[test]
+    fn a_frame_that_swells_to_more_than_it_says_is_refused() {
+        let bomb = Compressor::new().unwrap().frame(&vec![0; 64 << 20]).unwrap();
+        assert!(decode_frame(&bomb, 64 << 20).is_err());
+        assert!(decode_frame(&bomb, 1000).is_err());
+    }
+}
