@@ -3,7 +3,13 @@
 
 mod cbor;
 pub mod change_set;
+pub mod commit;
+pub mod entry;
 pub mod event;
+pub mod format_file;
+pub mod frame;
+pub mod limits;
 pub mod object;
 pub mod policy;
 pub mod record;
+pub mod scan;

@@ -3,14 +3,25 @@
 mod samples;
 
 use isobox_store_format::change_set::{ChangeSetWriter, decode_chunk, decode_index};
+use isobox_store_format::commit::{Commit, Committed, CommittedChild};
+use isobox_store_format::entry::{EntryHeader, EntryKind, Place};
 use isobox_store_format::event::{decode_event, encode_event};
+use isobox_store_format::format_file::{FormatFile, StoreId};
+use isobox_store_format::frame::{Compressor, decode_payload};
 use isobox_store_format::object::reference_to;
 use isobox_store_format::policy::{decode_policy, encode_policy};
-use isobox_store_format::record::{decode_record, encode_record};
+use isobox_store_format::record::{children, decode_record, encode_record};
 use std::fs;
 use std::path::Path;
 
 const REGENERATE: &str = "ISOBOX_WRITE_GOLDEN";
+
+/// What the golden file `name` holds, unless it is to be written.
+fn earlier(name: &str) -> Option<Vec<u8>> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    let is_kept = std::env::var_os(REGENERATE).is_none();
+    is_kept.then(|| fs::read(file).expect("read a golden file"))
+}
 
 /// Compares `bytes` with a golden file, or writes that if asked to; returns what the file holds.
 #[track_caller]
@@ -75,4 +86,79 @@ fn change_sets_keep_their_bytes() {
     assert_eq!(decode_chunk(&chunk), Ok(samples::change_lines()));
     let index = decode_index(&index).expect("decode");
     assert_eq!((index.chunks, index.summary), (vec![reference_to(&chunk)], finished.reference.summary));
+}
+
+#[test]
+fn commits_keep_their_bytes() {
+    let encoded = encode_record(&samples::record()).expect("encode");
+    let children = children(&encoded.bytes).expect("children").into_iter();
+    let of_record = Commit {
+        store: StoreId([0x71; 16]),
+        task: samples::TASK,
+        attempt: 2,
+        committed: Committed::Record,
+        record: encoded.reference(),
+        time: samples::time(4600),
+        lane: 31,
+        sequence: 1,
+        previous: None,
+        span: 12_345,
+        packs: vec![samples::id(0x72), samples::id(0x73)],
+        children: children.map(|c| CommittedChild { role: c.role.number(), reference: c.reference }).collect(),
+    };
+    let first = pinned("commit-record.bin", &of_record.encode().expect("encode"));
+    let event = reference_to(&encode_event(&samples::promoted()).expect("encode"));
+    let of_event = Commit {
+        attempt: 0,
+        committed: Committed::Event { subject: samples::id(0x51) },
+        record: event,
+        sequence: 2,
+        previous: Some(Commit::id(&first)),
+        span: 0,
+        packs: vec![],
+        children: vec![],
+        ..of_record.clone()
+    };
+    let second = pinned("commit-event.bin", &of_event.encode().expect("encode"));
+    assert_eq!((Commit::decode(&first), Commit::decode(&second)), (Ok(of_record), Ok(of_event)));
+}
+
+#[test]
+fn the_format_file_keeps_its_bytes() {
+    let file = FormatFile {
+        write_min: 2,
+        incompatible: vec!["a".into()],
+        read_compatible: vec!["b".into(), "c-d".into()],
+        ..FormatFile::new(StoreId([0x71; 16]))
+    };
+    let golden = pinned("format.bin", &file.encode().expect("encode"));
+    assert_eq!(FormatFile::decode(&golden), Ok(file));
+}
+
+#[test]
+fn entries_keep_their_bytes() {
+    let raw = b"too short to compress\n".to_vec();
+    let (header, stored) = Compressor::new().expect("memory").entry(EntryKind::Artifact, &raw).expect("compress");
+    assert_eq!(stored, raw, "what does not become shorter is stored as it is");
+    let golden = pinned("entry-raw.bin", &[&header.encode()[..], &stored].concat());
+    assert_eq!(decode_entry(&golden), (header, raw));
+}
+
+// What zstd makes of some bytes may change with its version. What it once made must still be read.
+#[test]
+fn compressed_entries_of_earlier_days_are_read() {
+    let raw = b"all work and no play\n".repeat(100);
+    let entry = || {
+        let (header, stored) = Compressor::new().expect("memory").entry(EntryKind::Artifact, &raw).expect("compress");
+        [&header.encode()[..], &stored].concat()
+    };
+    let golden = pinned("entry-zstd.bin", &earlier("entry-zstd.bin").unwrap_or_else(entry));
+    assert_eq!(decode_entry(&golden).1, raw);
+}
+
+fn decode_entry(bytes: &[u8]) -> (EntryHeader, Vec<u8>) {
+    let (header, payload) = bytes.split_first_chunk().expect("a header");
+    let header = EntryHeader::decode(header, Place::Pack).expect("decode");
+    let raw = decode_payload(&header, payload.to_vec()).expect("decode");
+    (header, raw)
 }

@@ -1,0 +1,29 @@
+//! What each fuzz target does with its bytes: nothing may panic, and what is accepted must mean exactly what it says.
+//!
+//! The targets below `fuzz_targets/` and the ordinary test that replays the corpora (`tests/tests/fuzz_corpus.rs`) both
+//! call these functions.
+
+mod names;
+mod objects;
+mod packs;
+
+/// Every target with its name, which is also the name of its corpus.
+pub const TARGETS: [(&str, fn(&[u8])); 11] = [
+    ("change_set", objects::change_set),
+    ("commit", packs::commit),
+    ("entry", packs::entry),
+    ("event", objects::event),
+    ("format_file", packs::format_file),
+    ("pack", packs::pack),
+    ("policy", objects::policy),
+    ("policy_file", names::policy_file),
+    ("record", objects::record),
+    ("repo_path", names::repo_path),
+    ("task_selector", names::task_selector),
+];
+
+/// Runs the target called `name`.
+pub fn run(name: &str, bytes: &[u8]) {
+    let target = TARGETS.iter().find(|(candidate, _)| *candidate == name);
+    target.expect("a target of this name").1(bytes);
+}
