@@ -52,6 +52,14 @@ fn open(found: &Found) -> Result<gix::Repository, RepositoryError> {
     if repository.git_dir_trust() == Trust::Full { Ok(repository) } else { Err(refused_as_foreign(host_path, foreign)) }
 }
 
+/// Opens the repository with the Git directory `git_dir` if it belongs to this user.
+pub(crate) fn open_owned(git_dir: &Path) -> gix::Result<gix::Repository> {
+    match foreign(git_dir, None).map_err(gix::Error::from_error)? {
+        None => git_config::open(git_dir, Trust::Full),
+        Some(_) => Err(gix::Error::from_error(io::Error::from(io::ErrorKind::PermissionDenied))),
+    }
+}
+
 /// The first part of a repository that belongs to somebody else.
 fn foreign(git_dir: &Path, worktree: Option<&Path>) -> io::Result<Option<ForeignPath>> {
     let common_dir = match gix::discover::path::from_plain_file(&git_dir.join("commondir")) {

@@ -29,6 +29,18 @@ pub(crate) struct FileStat {
 }
 
 impl FileStat {
+    /// Takes what capture compares from the system's own `stat(2)` result.
+    pub(crate) fn of_stat(stat: &nix::libc::stat) -> Self {
+        let ns = |seconds: i64, part: i64| seconds.saturating_mul(1_000_000_000).saturating_add(part);
+        Self {
+            inode: stat.st_ino,
+            size: stat.st_size.unsigned_abs(),
+            mtime_ns: ns(stat.st_mtime, stat.st_mtime_nsec),
+            ctime_ns: ns(stat.st_ctime, stat.st_ctime_nsec),
+            mode: stat.st_mode,
+        }
+    }
+
     /// Takes what capture compares from a `stat(2)` result.
     pub(crate) fn of(metadata: &std::fs::Metadata) -> Self {
         let ns = |seconds: i64, part: i64| seconds.saturating_mul(1_000_000_000).saturating_add(part);
@@ -82,6 +94,11 @@ impl StatCacheWriter {
         Ok(Self { out, entries: 0 })
     }
 
+    /// When the file was made, by the clock of its file system, in nanoseconds since 1970.
+    pub(crate) fn created_at_ns(&self) -> io::Result<i64> {
+        Ok(FileStat::of(&self.out.get_ref().metadata()?).ctime_ns)
+    }
+
     /// Adds a path. Paths come in ascending order of their bytes.
     pub(crate) fn add(&mut self, entry: &StatCacheEntry) -> io::Result<()> {
         let path = entry.path.as_bytes();
@@ -111,6 +128,7 @@ impl StatCacheWriter {
 }
 
 /// Reads a stat cache: its entries, in ascending order of path bytes. After an error it yields nothing more.
+#[derive(Clone)]
 pub(crate) struct StatCacheReader<R> {
     input: R,
     entries: u64,
@@ -125,7 +143,8 @@ impl StatCacheReader<BufReader<File>> {
 }
 
 impl<R: Read> StatCacheReader<R> {
-    fn new(mut input: R) -> io::Result<Self> {
+    /// Reads from the first byte of a stat cache on.
+    pub(crate) fn new(mut input: R) -> io::Result<Self> {
         let magic: [u8; MAGIC.len()] = bytes(&mut input)?;
         if &magic != MAGIC {
             return Err(damaged("it does not begin as a stat cache of version 1"));

@@ -8,6 +8,7 @@
 //! ```
 
 use isobox_domain::content::hex;
+use isobox_domain::escape::Escaped;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
@@ -59,6 +60,11 @@ impl Layout {
     /// The stat cache.
     pub(crate) fn stat_cache(&self) -> PathBuf {
         self.container.join("stat-cache")
+    }
+
+    /// The root, escaped for people.
+    pub(crate) fn shown(&self) -> String {
+        Escaped(self.root().as_os_str().as_bytes()).to_string()
     }
 
     /// What the Workspace was made from.

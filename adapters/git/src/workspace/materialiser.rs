@@ -6,8 +6,8 @@
 use super::base::{Base, Layer};
 use super::failure;
 use crate::{git_config, oid};
-use gix::attrs::Search;
 use gix::attrs::search::MetadataCollection;
+use gix::attrs::{Search, StateRef};
 use gix::bstr::{BStr, ByteSlice};
 use gix::filter::plumbing::driver::apply::Delay;
 use gix::filter::plumbing::pipeline::convert::ToWorktreeOutcome;
@@ -20,12 +20,20 @@ use isobox_domain::change::Mode;
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::repo_path::RepoPath;
 use isobox_ports::WorkspaceError;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Gives the bytes of tracked paths as checkout writes them. For one thread; a clone serves another.
 #[derive(Clone)]
 pub(crate) struct Materialiser {
     layers: Vec<OpenLayer>,
+    filters: Filters,
 }
+
+/// Names of filter drivers, with the number of paths that name them.
+type Filters = Arc<Mutex<BTreeMap<Vec<u8>, u64>>>;
 
 #[derive(Clone)]
 struct OpenLayer {
@@ -38,6 +46,7 @@ struct OpenLayer {
 struct Conversions {
     attributes: gix::worktree::Stack,
     pipeline: gix::filter::plumbing::Pipeline,
+    filters: Filters,
 }
 
 impl Materialiser {
@@ -49,17 +58,25 @@ impl Materialiser {
                 .map_err(|e| failure("open the repository that the workspace was made from", e))
         };
         let repositories = base.layers.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self::new(base, repositories))
+        Self::new(base, repositories)
     }
 
     /// Takes the open repositories of `base`'s layers, in their order.
-    pub(crate) fn new(base: &Base, repositories: Vec<gix::Repository>) -> Self {
-        let layer = |(layer, repository): (&Layer, gix::Repository)| OpenLayer {
-            prefix: layer.prefix.clone(),
-            conversions: Conversions::new(&repository, &layer.attribute_files),
-            repository,
+    pub(crate) fn new(base: &Base, repositories: Vec<gix::Repository>) -> Result<Self, WorkspaceError> {
+        let filters = Arc::default();
+        let open = |(layer, repository): (&Layer, gix::Repository)| {
+            let conversions = Conversions::new(&repository, &layer.attribute_files, &filters)
+                .map_err(|e| failure("look at the attributes of the pinned commit", e))?;
+            Ok(OpenLayer { prefix: layer.prefix.clone(), conversions, repository })
         };
-        Self { layers: base.layers.iter().zip(repositories).map(layer).collect() }
+        let layers = base.layers.iter().zip(repositories).map(open).collect::<Result<_, WorkspaceError>>()?;
+        Ok(Self { layers, filters })
+    }
+
+    /// The filter drivers that paths materialised so far, by this value or a clone, name in their attributes, and how
+    /// many paths do. None of them was run.
+    pub(super) fn filters_not_run(&self) -> Vec<(Vec<u8>, u64)> {
+        lock(&self.filters).iter().map(|(name, paths)| (name.clone(), *paths)).collect()
     }
 
     /// The bytes of a file as checkout writes it, or the target of a link. Costs the blob's size, twice if it is converted.
@@ -83,15 +100,18 @@ impl Materialiser {
 
 impl Conversions {
     /// `None` where no path has an attribute, so that nothing can be converted.
-    fn new(repository: &gix::Repository, attribute_files: &[(RepoPath, GitOid)]) -> Option<Self> {
+    fn new(
+        repository: &gix::Repository,
+        attribute_files: &[(RepoPath, GitOid)],
+        filters: &Filters,
+    ) -> io::Result<Option<Self>> {
         if attribute_files.is_empty() {
-            return None;
+            return Ok(None);
         }
         let mut collection = MetadataCollection::default();
         let mut buffer = Vec::new();
         // Only what is built into Git (the macro `binary`) comes before the commit's own files.
-        let built_in =
-            Search::new_globals(std::iter::empty::<std::path::PathBuf>(), &mut buffer, &mut collection).ok()?;
+        let built_in = Search::new_globals(std::iter::empty::<PathBuf>(), &mut buffer, &mut collection)?;
         let state = State::AttributesStack(Attributes::new(built_in, None, Source::IdMapping, collection));
         let files = attribute_files.iter().map(|(path, oid)| (path.as_bytes().into(), oid::to_gix(oid))).collect();
         // The root is never looked at: attributes come from objects alone.
@@ -101,7 +121,7 @@ impl Conversions {
             repository.object_hash(),
             gix::filter::plumbing::pipeline::Options::default(),
         );
-        Some(Self { attributes, pipeline })
+        Ok(Some(Self { attributes, pipeline, filters: Arc::clone(filters) }))
     }
 
     fn convert(&mut self, blob: Vec<u8>, path: &BStr, repository: &gix::Repository) -> gix::Result<Vec<u8>> {
@@ -109,6 +129,7 @@ impl Conversions {
         let options = Options { can_delay: Delay::Forbid, unknown_encoding: UnknownEncoding::Ignore };
         let mut look_up = |_: &BStr, found: &mut gix::attrs::search::Outcome| {
             at_path.matching_attributes(found);
+            count_filter(found, &self.filters);
         };
         match self.pipeline.convert_to_worktree(&blob, path, &mut look_up, options)? {
             ToWorktreeOutcome::Buffer(converted) => Ok(converted.to_vec()),
@@ -116,4 +137,17 @@ impl Conversions {
             ToWorktreeOutcome::Unchanged(_) | ToWorktreeOutcome::Process(_) => Ok(blob),
         }
     }
+}
+
+fn count_filter(found: &gix::attrs::search::Outcome, filters: &Filters) {
+    for attribute in found.iter_selected().map(|found| found.assignment) {
+        if let ("filter", StateRef::Value(name)) = (attribute.name.as_str(), attribute.state) {
+            *lock(filters).entry(name.as_bstr().to_vec()).or_default() += 1;
+        }
+    }
+}
+
+fn lock(filters: &Filters) -> MutexGuard<'_, BTreeMap<Vec<u8>, u64>> {
+    // A panic elsewhere leaves whole numbers behind.
+    filters.lock().unwrap_or_else(PoisonError::into_inner)
 }

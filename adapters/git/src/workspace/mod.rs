@@ -1,12 +1,21 @@
 //! Making Workspaces from the trusted repository, and removing them.
 
 pub(crate) mod base;
+mod checkout;
+mod creation;
+mod disposal;
+mod git_dir;
 pub(crate) mod layout;
 pub(crate) mod materialiser;
+mod pack;
+mod pinned;
+mod submodules;
+mod tree;
 
 use crate::{GixRepository, capture};
 use isobox_ports::{CaptureSink, Cause, Workspace, WorkspaceError, WorkspaceMount, WorkspaceRequest, Workspaces};
 use layout::Layout;
+use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
 /// Workspaces as plain directories below one directory of isobox's own, made from a trusted repository by gix.
@@ -30,9 +39,12 @@ impl Workspaces for GixWorkspaces {
             .map_err(|e| failure("choose a place for a workspace", e))
     }
 
-    fn create(&self, reserved: &[u8], _request: &WorkspaceRequest<'_>) -> Result<Workspace, WorkspaceError> {
-        layout(reserved)?;
-        Err(WorkspaceError::Refused { reason: "workspaces are not available in this build".into(), hint: None })
+    fn create(&self, reserved: &[u8], request: &WorkspaceRequest<'_>) -> Result<Workspace, WorkspaceError> {
+        let layout = layout(reserved)?;
+        creation::create(&self.repository, &layout, request.source).inspect_err(|_| {
+            // Best effort: whoever noted the state disposes it again, and hears what stands in the way.
+            disposal::remove(layout.container()).unwrap_or_default();
+        })
     }
 
     fn capture(
@@ -45,19 +57,32 @@ impl Workspaces for GixWorkspaces {
     }
 
     fn dispose(&self, state: &[u8]) -> Result<(), WorkspaceError> {
-        layout(state)?;
-        Err(WorkspaceError::Refused { reason: "workspaces are not available in this build".into(), hint: None })
+        let layout = layout(state)?;
+        disposal::remove(layout.container()).map_err(|e| failure(&format!("remove the workspace {}", layout.shown()), e))
     }
 
     fn retain(&self, state: &[u8]) -> Result<PathBuf, WorkspaceError> {
-        layout(state)?;
-        Err(WorkspaceError::Refused { reason: "workspaces are not available in this build".into(), hint: None })
+        let layout = layout(state)?;
+        for host_path in [layout.stat_cache(), layout.base()] {
+            match std::fs::remove_file(&host_path) {
+                Err(e) if e.kind() != ErrorKind::NotFound => {
+                    return Err(failure(&format!("remove what isobox keeps beside {}", layout.shown()), e));
+                }
+                _ => {}
+            }
+        }
+        Ok(layout.root())
     }
 }
 
 fn layout(state: &[u8]) -> Result<Layout, WorkspaceError> {
     Layout::decode(state)
-        .ok_or_else(|| failure("read what names a workspace", std::io::Error::from(std::io::ErrorKind::InvalidData)))
+        .ok_or_else(|| failure("read what names a workspace", io::Error::from(ErrorKind::InvalidData)))
+}
+
+/// A commit that no Workspace can be made from.
+fn refused(reason: String) -> WorkspaceError {
+    WorkspaceError::Refused { reason, hint: None }
 }
 
 /// A failure around a Workspace: no space left where the system says so at any depth of `source`.
@@ -69,6 +94,6 @@ pub(crate) fn failure(operation: &str, source: impl Into<Cause>) -> WorkspaceErr
 
 fn is_full(error: &(dyn std::error::Error + 'static)) -> bool {
     let causes = std::iter::successors(Some(error), |error| error.source());
-    let kinds = causes.filter_map(|cause| cause.downcast_ref::<std::io::Error>()).map(std::io::Error::kind);
-    kinds.into_iter().any(|kind| matches!(kind, std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded))
+    let kinds = causes.filter_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
+    kinds.into_iter().any(|kind| matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded))
 }

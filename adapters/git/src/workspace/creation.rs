@@ -1,0 +1,116 @@
+//! Making a Workspace.
+
+use super::checkout::{Made, checkout};
+use super::failure;
+use super::git_dir::{self, Contents};
+use super::layout::Layout;
+use super::materialiser::Materialiser;
+use super::pinned::{Pinned, Tracked};
+use crate::GixRepository;
+use crate::stat_cache::{Freshness, StatCacheEntry, StatCacheWriter};
+use isobox_domain::escape::Escaped;
+use isobox_domain::repo_path::RepoPath;
+use isobox_domain::source::WorkspaceSource;
+use isobox_ports::{Workspace, WorkspaceError, WorkspaceMount};
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Up to this many objects, writing them beside the checkout costs more than it saves.
+const OBJECTS_OF_ONE_THREAD: usize = 64;
+
+/// Makes the Workspace of `source`, a commit of `repository`, at `layout`. What a failure leaves there is to be disposed.
+pub(super) fn create(
+    repository: &GixRepository,
+    layout: &Layout,
+    source: &WorkspaceSource,
+) -> Result<Workspace, WorkspaceError> {
+    let mut pinned = Pinned::read(repository, &source.commit)?;
+    make_directories(layout).map_err(|e| failure("make the workspace's directory", e))?;
+    let materialiser = Materialiser::new(&pinned.base, pinned.repositories.clone())?;
+    let (made, pack) = fill(layout, &pinned, &materialiser, source.branch.as_deref())?;
+    let hash = pinned.repositories[0].object_hash();
+    git_dir::write_index(&layout.root().join(".git"), hash, &pinned.tracked, &made)?;
+    write_stat_cache(&layout.stat_cache(), &pinned.tracked, &made)
+        .map_err(|e| failure("write the workspace's stat cache", e))?;
+    pinned.base.pack = pack;
+    // The base comes last: where it is, the Workspace is whole.
+    pinned.base.write(&layout.base()).map_err(|e| failure("write what the workspace was made from", e))?;
+    Ok(Workspace {
+        mount: WorkspaceMount::Directory { host_path: layout.root() },
+        state: layout.encode(),
+        notices: notices(&pinned, &materialiser),
+    })
+}
+
+fn make_directories(layout: &Layout) -> io::Result<()> {
+    let parent = layout.container().parent().unwrap_or(Path::new("/"));
+    DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+    DirBuilder::new().mode(0o700).create(layout.container())?;
+    DirBuilder::new().mode(0o755).create(layout.root())
+}
+
+/// Writes the files and the `.git`, side by side where there is enough to do.
+fn fill(
+    layout: &Layout,
+    pinned: &Pinned,
+    materialiser: &Materialiser,
+    branch: Option<&[u8]>,
+) -> Result<(Vec<Made>, String), WorkspaceError> {
+    let root = layout.root();
+    let repository = pinned.repositories[0].clone();
+    let mtime_s = modification_time(pinned.committed_at_s);
+    let Pinned { has_parents, objects, .. } = pinned;
+    let contents = Contents { commit: &pinned.base.layers[0].commit, has_parents: *has_parents, branch, objects };
+    let git = move || git_dir::create(&root.join(".git"), &repository, contents);
+    let files = || checkout(&layout.root(), &pinned.tracked, materialiser, mtime_s);
+    if pinned.objects.len() <= OBJECTS_OF_ONE_THREAD {
+        let pack = git()?;
+        return Ok((files()?, pack));
+    }
+    std::thread::scope(|scope| {
+        let git = scope.spawn(git);
+        let made = files();
+        let pack = git.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Ok((made?, pack?))
+    })
+}
+
+/// The time of the commit, but not after two seconds ago: Git takes a file for changed, and reads it again, if it is not
+/// older than the index (see "racy git" in Git's documentation), and it compares whole seconds.
+fn modification_time(committed_at_s: i64) -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    committed_at_s.clamp(1, i64::try_from(now).unwrap_or(i64::MAX).saturating_sub(2).max(1))
+}
+
+/// A path whose ctime is not before the cache's own creation could be changed in the same tick of the clock.
+fn write_stat_cache(host_path: &Path, tracked: &[Tracked], made: &[Made]) -> io::Result<()> {
+    let mut writer = StatCacheWriter::create(host_path)?;
+    let created = writer.created_at_ns()?;
+    for (tracked, made) in tracked.iter().zip(made) {
+        let freshness = if made.stat.ctime_ns < created { Freshness::Proven } else { Freshness::Racy };
+        let Tracked { path, mode, oid, .. } = tracked.clone();
+        writer.add(&StatCacheEntry { path, mode, oid, stat: made.stat, freshness })?;
+    }
+    writer.finish()
+}
+
+fn notices(pinned: &Pinned, materialiser: &Materialiser) -> Vec<String> {
+    let filters = materialiser.filters_not_run().into_iter().map(|(filter, paths)| {
+        let filter = Escaped(&filter).to_string();
+        format!("filter `{filter}` was not run: files with it ({paths}) are in the workspace as Git stores them")
+    });
+    let missing = pinned.missing_submodules.iter().map(missing_submodule);
+    filters.chain(missing).chain(sparse(&pinned.repositories[0])).collect()
+}
+
+fn missing_submodule(path: &RepoPath) -> String {
+    format!("submodule `{path}` is an empty directory in the workspace: its commit is not in the repository")
+}
+
+fn sparse(repository: &gix::Repository) -> Option<String> {
+    let is_sparse = repository.config_snapshot().boolean("core.sparseCheckout").unwrap_or(false);
+    is_sparse.then(|| "the repository is checked out sparsely; the workspace has every file of the commit".into())
+}

@@ -1,0 +1,123 @@
+//! What a Workspace is made from: the pinned commit, and those of its submodules that the source has at hand.
+
+use super::base::{Base, Layer};
+use super::tree::{self, CommitTree};
+use super::{failure, submodules};
+use crate::{GixRepository, oid};
+use gix::ObjectId;
+use isobox_domain::change::Mode;
+use isobox_domain::git_oid::GitOid;
+use isobox_domain::repo_path::RepoPath;
+use isobox_ports::WorkspaceError;
+use std::path::PathBuf;
+
+/// A tracked path of the Workspace.
+#[derive(Clone, Debug)]
+pub(super) struct Tracked {
+    /// From the root of the Workspace.
+    pub(super) path: RepoPath,
+    /// Its kind.
+    pub(super) mode: Mode,
+    /// Its blob, or the submodule's commit.
+    pub(super) oid: GitOid,
+    /// Which of the base's layers it belongs to.
+    pub(super) layer: usize,
+}
+
+/// Everything that goes into a Workspace.
+pub(super) struct Pinned {
+    /// The layers; the pack has no name yet.
+    pub(super) base: Base,
+    /// The open repositories of the layers.
+    pub(super) repositories: Vec<gix::Repository>,
+    /// Every tracked path, in ascending order of path bytes.
+    pub(super) tracked: Vec<Tracked>,
+    /// What goes into the Workspace's `.git`: the pinned commit, its trees and its blobs, each once.
+    pub(super) objects: Vec<ObjectId>,
+    /// When the pinned commit was made, in seconds since 1970.
+    pub(super) committed_at_s: i64,
+    /// Whether the pinned commit has parents.
+    pub(super) has_parents: bool,
+    /// Submodules whose objects the source does not have.
+    pub(super) missing_submodules: Vec<RepoPath>,
+}
+
+impl Pinned {
+    /// Reads `commit` of `source`.
+    pub(super) fn read(source: &GixRepository, commit: &GitOid) -> Result<Self, WorkspaceError> {
+        let repository = source.gix();
+        let tree = tree::read(&repository, oid::to_gix(commit))?;
+        let mut pinned = Self {
+            base: Base { pack: String::new(), layers: vec![] },
+            repositories: vec![],
+            tracked: vec![],
+            objects: objects(oid::to_gix(commit), &tree),
+            committed_at_s: tree.committed_at_s,
+            has_parents: tree.has_parents,
+            missing_submodules: vec![],
+        };
+        pinned.add_layer(repository, source.root().to_owned(), None, commit, tree)?;
+        pinned.tracked.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(pinned)
+    }
+
+    fn add_layer(
+        &mut self,
+        repository: gix::Repository,
+        host_path: PathBuf,
+        prefix: Option<RepoPath>,
+        commit: &GitOid,
+        tree: CommitTree,
+    ) -> Result<(), WorkspaceError> {
+        let index = self.base.layers.len();
+        let attribute_files =
+            tree.entries.iter().filter(|e| e.path.file_name() == b".gitattributes" && e.mode != Mode::Symlink);
+        self.base.layers.push(Layer {
+            prefix: prefix.clone(),
+            host_path,
+            commit: *commit,
+            attribute_files: attribute_files.map(|e| (e.path.clone(), oid::from_gix(&e.oid))).collect(),
+        });
+        self.repositories.push(repository.clone());
+        for entry in &tree.entries {
+            let path = below(prefix.as_ref(), &entry.path)?;
+            let oid = oid::from_gix(&entry.oid);
+            self.tracked.push(Tracked { path: path.clone(), mode: entry.mode, oid, layer: index });
+        }
+        self.add_submodules(&repository, prefix.as_ref(), &tree)
+    }
+
+    fn add_submodules(
+        &mut self,
+        repository: &gix::Repository,
+        prefix: Option<&RepoPath>,
+        tree: &CommitTree,
+    ) -> Result<(), WorkspaceError> {
+        for entry in tree.entries.iter().filter(|entry| entry.mode == Mode::Submodule) {
+            let path = below(prefix, &entry.path)?;
+            match submodules::open(repository, tree, entry)? {
+                Some((submodule, host_path)) => {
+                    let inner = tree::read(&submodule, entry.oid)?;
+                    self.add_layer(submodule, host_path, Some(path), &oid::from_gix(&entry.oid), inner)?;
+                }
+                None => self.missing_submodules.push(path),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn below(prefix: Option<&RepoPath>, path: &RepoPath) -> Result<RepoPath, WorkspaceError> {
+    let Some(prefix) = prefix else { return Ok(path.clone()) };
+    prefix
+        .join(path.as_bytes())
+        .map_err(|why| failure(&format!("look at the path `{path}` of submodule `{prefix}`"), why))
+}
+
+fn objects(commit: ObjectId, tree: &CommitTree) -> Vec<ObjectId> {
+    let blobs = tree.entries.iter().filter(|entry| entry.mode != Mode::Submodule).map(|entry| entry.oid);
+    let mut objects: Vec<_> = std::iter::once(commit).chain(tree.trees.iter().copied()).chain(blobs).collect();
+    objects.sort_unstable();
+    objects.dedup();
+    objects
+}

@@ -1,0 +1,56 @@
+//! Finding the objects of a submodule in the trusted repository. Nothing is fetched.
+
+use super::failure;
+use super::tree::{CommitTree, TreeEntry};
+use crate::discovery;
+use gix::bstr::ByteSlice;
+use isobox_domain::change::Mode;
+use isobox_domain::repo_path::RepoPath;
+use isobox_ports::WorkspaceError;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+/// The repository of the submodule at `entry`, and where it is, if the source has it with the pinned commit in it.
+///
+/// `tree` is the commit of `repository` that names the submodule.
+pub(super) fn open(
+    repository: &gix::Repository,
+    tree: &CommitTree,
+    entry: &TreeEntry,
+) -> Result<Option<(gix::Repository, PathBuf)>, WorkspaceError> {
+    for host_path in candidates(repository, name(repository, tree, entry)?, &entry.path) {
+        // One that belongs to somebody else, or is damaged, is as good as none: its directory stays empty, which is told.
+        if let Ok(submodule) = discovery::open_owned(&host_path)
+            && submodule.find_commit(entry.oid).is_ok()
+        {
+            return Ok(Some((submodule, host_path)));
+        }
+    }
+    Ok(None)
+}
+
+/// The name that the commit's `.gitmodules` gives to the submodule.
+fn name(
+    repository: &gix::Repository,
+    tree: &CommitTree,
+    entry: &TreeEntry,
+) -> Result<Option<RepoPath>, WorkspaceError> {
+    let is_file = |e: &&TreeEntry| e.path.as_bytes() == b".gitmodules" && e.mode != Mode::Symlink;
+    let Some(gitmodules) = tree.entries.iter().find(is_file) else { return Ok(None) };
+    let blob = repository.find_blob(gitmodules.oid).map_err(|e| failure("read .gitmodules of the pinned commit", e))?;
+    let Ok(modules) = gix::submodule::File::from_bytes(&blob.data, None, &Default::default()) else { return Ok(None) };
+    let name = modules.name_by_path(entry.path.as_bytes().as_bstr());
+    // A name such as `../x` would lead out of `modules`; as a RepoPath it cannot.
+    Ok(name.and_then(|name| RepoPath::parse(name.to_vec()).ok()))
+}
+
+/// Where Git keeps a submodule: below the Git directory of this working tree, of the main one, or in the working tree.
+fn candidates(repository: &gix::Repository, name: Option<RepoPath>, path: &RepoPath) -> Vec<PathBuf> {
+    let module = |git_dir: &std::path::Path| {
+        name.as_ref().map(|name| git_dir.join("modules").join(OsStr::from_bytes(name.as_bytes())))
+    };
+    let checkout = repository.workdir().map(|root| root.join(OsStr::from_bytes(path.as_bytes())).join(".git"));
+    let absorbed = [module(repository.git_dir()), module(repository.common_dir())];
+    absorbed.into_iter().chain([checkout]).flatten().filter(|host_path| host_path.is_dir()).collect()
+}

@@ -1,0 +1,82 @@
+//! The paths of a commit.
+
+use super::failure;
+use gix::ObjectId;
+use gix::objs::tree::EntryKind;
+use isobox_domain::change::Mode;
+use isobox_domain::escape::Escaped;
+use isobox_domain::repo_path::RepoPath;
+use isobox_ports::WorkspaceError;
+
+/// A file, link or submodule of a commit.
+#[derive(Clone, Debug)]
+pub(super) struct TreeEntry {
+    /// Its path from the root of its own repository.
+    pub(super) path: RepoPath,
+    /// Its kind.
+    pub(super) mode: Mode,
+    /// Its blob, or the submodule's commit.
+    pub(super) oid: ObjectId,
+}
+
+/// Everything that a commit holds.
+#[derive(Debug)]
+pub(super) struct CommitTree {
+    /// Its files, links and submodules, in ascending order of path bytes.
+    pub(super) entries: Vec<TreeEntry>,
+    /// The trees themselves.
+    pub(super) trees: Vec<ObjectId>,
+    /// When it was committed, in seconds since 1970.
+    pub(super) committed_at_s: i64,
+    /// Whether it has parents.
+    pub(super) has_parents: bool,
+}
+
+/// Reads the tree of `commit`. A path that no Workspace can have is refused.
+pub(super) fn read(repository: &gix::Repository, commit: ObjectId) -> Result<CommitTree, WorkspaceError> {
+    let failed = |e: gix::Error| failure(&format!("read the tree of commit {commit}"), e);
+    let decoded = repository.find_commit(commit).map_err(failed)?;
+    let root = decoded.tree_id().map_err(failed)?.detach();
+    let mut tree = CommitTree {
+        entries: vec![],
+        trees: vec![],
+        committed_at_s: decoded.time().map_or(0, |time| time.seconds),
+        has_parents: decoded.parent_ids().next().is_some(),
+    };
+    let mut pending = vec![(Vec::new(), root)];
+    while let Some((directory, oid)) = pending.pop() {
+        tree.trees.push(oid);
+        let object = repository.find_tree(oid).map_err(failed)?;
+        for entry in object.iter() {
+            let entry = entry.map_err(failed)?;
+            let path = [&directory[..], entry.filename()].concat();
+            match mode(entry.mode().kind()) {
+                Some(mode) => {
+                    tree.entries.push(TreeEntry { path: parse(path, commit)?, mode, oid: entry.object_id() });
+                }
+                None => pending.push(([&path[..], b"/"].concat(), entry.object_id())),
+            }
+        }
+    }
+    tree.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    Ok(tree)
+}
+
+/// `None` for a tree.
+fn mode(kind: EntryKind) -> Option<Mode> {
+    match kind {
+        EntryKind::Tree => None,
+        EntryKind::Blob => Some(Mode::File),
+        EntryKind::BlobExecutable => Some(Mode::Executable),
+        EntryKind::Link => Some(Mode::Symlink),
+        EntryKind::Commit => Some(Mode::Submodule),
+    }
+}
+
+fn parse(path: Vec<u8>, commit: ObjectId) -> Result<RepoPath, WorkspaceError> {
+    let shown = Escaped(&path).to_string();
+    RepoPath::parse(path).map_err(|why| WorkspaceError::Refused {
+        reason: format!("commit {commit} has the path `{shown}`, which cannot be created: {why}"),
+        hint: Some("rename it in a commit of its own".into()),
+    })
+}
