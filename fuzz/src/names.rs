@@ -8,18 +8,19 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
 
-pub fn repo_path(bytes: &[u8]) {
+pub(crate) fn repo_path(bytes: &[u8]) {
     let Ok(path) = RepoPath::parse(bytes) else { return };
     assert_eq!(path.as_bytes(), bytes);
     assert!(bytes.len() <= MAX_PATH_BYTES && !bytes.contains(&0));
     // The standard library's view of the same bytes: one plain name after the other.
     let names: Vec<_> = Path::new(OsStr::from_bytes(bytes)).components().collect();
-    let plain = |component: &Component<'_>| matches!(component, Component::Normal(name) if !name.eq_ignore_ascii_case(".git"));
+    let plain =
+        |component: &Component<'_>| matches!(component, Component::Normal(name) if !name.eq_ignore_ascii_case(".git"));
     assert!(names.iter().all(plain));
     assert!(names.iter().map(|name| name.as_os_str().as_bytes()).eq(path.components()));
 }
 
-pub fn task_selector(bytes: &[u8]) {
+pub(crate) fn task_selector(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let Ok(selector) = text.parse() else { return };
     match &selector {
@@ -38,7 +39,7 @@ pub fn task_selector(bytes: &[u8]) {
 }
 
 // A policy has no one spelling. What must hold: a comment changes nothing, and no message drives a terminal.
-pub fn policy_file(bytes: &[u8]) {
+pub(crate) fn policy_file(bytes: &[u8]) {
     match parse_policy(bytes) {
         Ok(policy) => assert_eq!(parse_policy(&[bytes, b"\n# a comment\n"].concat()), Ok(policy)),
         Err(problem) => check_problem(bytes, &problem),

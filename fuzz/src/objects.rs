@@ -12,7 +12,7 @@ const POLICIES: [&[u8]; 2] = [
 ];
 
 // A record is only read with its own policy; most mutations of a golden one still name its.
-pub fn record(bytes: &[u8]) {
+pub(crate) fn record(bytes: &[u8]) {
     let named = children(bytes).map(|children| children[0].reference);
     for policy in POLICIES {
         let is_named = named.as_ref() == Ok(&reference_to(policy));
@@ -24,20 +24,20 @@ pub fn record(bytes: &[u8]) {
     }
 }
 
-pub fn policy(bytes: &[u8]) {
+pub(crate) fn policy(bytes: &[u8]) {
     if let Ok(policy) = decode_policy(bytes) {
         assert_eq!(encode_policy(&policy).expect("what was read can be written"), bytes);
     }
 }
 
-pub fn event(bytes: &[u8]) {
+pub(crate) fn event(bytes: &[u8]) {
     if let Ok(event) = decode_event(bytes) {
         assert_eq!(encode_event(&event).expect("what was read can be written"), bytes);
     }
 }
 
 // Order is the business of the whole Change Set: a single chunk may be out of order, and then it is not written again.
-pub fn change_set(bytes: &[u8]) {
+pub(crate) fn change_set(bytes: &[u8]) {
     if let Ok(index) = decode_index(bytes) {
         assert_eq!(encode_index(&index).expect("what was read can be written"), bytes);
     }

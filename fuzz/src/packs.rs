@@ -7,7 +7,7 @@ use isobox_store_format::frame::{decode_frame, decode_payload, first_frame};
 use isobox_store_format::object::reference_to;
 use isobox_store_format::scan::{Found, Scanner};
 
-pub fn entry(bytes: &[u8]) {
+pub(crate) fn entry(bytes: &[u8]) {
     let Some((header, payload)) = bytes.split_first_chunk() else { return };
     for place in [Place::Pack, Place::Large] {
         check_header(header, place);
@@ -47,7 +47,7 @@ fn check_payload(header: &EntryHeader, payload: &[u8]) {
     }
 }
 
-pub fn commit(bytes: &[u8]) {
+pub(crate) fn commit(bytes: &[u8]) {
     if let Ok(commit) = Commit::decode(bytes) {
         assert_eq!(commit.encode().expect("what was read can be written"), bytes);
         let trailer: &[u8; TRAILER_LEN] = bytes.last_chunk().expect("a trailer");
@@ -55,7 +55,7 @@ pub fn commit(bytes: &[u8]) {
     }
 }
 
-pub fn format_file(bytes: &[u8]) {
+pub(crate) fn format_file(bytes: &[u8]) {
     check_format(bytes);
     let mut repaired = bytes.to_vec();
     repaired.resize(FORMAT_LEN, 0);
@@ -76,7 +76,7 @@ fn check_format(bytes: &[u8]) {
 }
 
 // A scan covers its bytes without gap or overlap and ends.
-pub fn pack(bytes: &[u8]) {
+pub(crate) fn pack(bytes: &[u8]) {
     let mut scanner = Scanner::new(bytes, 0, bytes.len() as u64);
     let mut at = 0;
     while let Some(found) = scanner.find_next().expect("memory can be read") {
