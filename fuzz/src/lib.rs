@@ -7,8 +7,11 @@ mod names;
 mod objects;
 mod packs;
 
-/// Every target with its name, which is also the name of its corpus.
-pub const TARGETS: [(&str, fn(&[u8])); 11] = [
+/// A target with its name, which is also the name of its corpus.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// Every target.
+pub const TARGETS: [Target; 11] = [
     ("change_set", objects::change_set),
     ("commit", packs::commit),
     ("entry", packs::entry),
