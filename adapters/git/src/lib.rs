@@ -10,6 +10,7 @@ mod discovery;
 mod git_config;
 mod oid;
 mod ownership;
+mod patch;
 mod promotion;
 mod repository;
 mod stat_cache;

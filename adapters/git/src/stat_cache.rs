@@ -7,7 +7,7 @@ use isobox_domain::change::Mode;
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::repo_path::{MAX_PATH_BYTES, RepoPath};
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -133,13 +133,6 @@ pub(crate) struct StatCacheReader<R> {
     input: R,
     entries: u64,
     is_done: bool,
-}
-
-impl StatCacheReader<BufReader<File>> {
-    /// Opens the file at `host_path`.
-    pub(crate) fn open(host_path: &Path) -> io::Result<Self> {
-        Self::new(BufReader::new(File::open(host_path)?))
-    }
 }
 
 impl<R: Read> StatCacheReader<R> {
