@@ -1,0 +1,144 @@
+//! The command line as it is typed: commands, flags, and their help.
+
+mod look;
+mod policy_flags;
+mod promote;
+mod workload;
+
+pub(crate) use look::{CatArguments, DiffArguments, ListArguments, LogsArguments, ShowArguments};
+pub(crate) use policy_flags::PolicyFlags;
+pub(crate) use promote::PromoteArguments;
+pub(crate) use workload::{RunArguments, ToolArguments};
+
+use clap::{Args, Parser, Subcommand};
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+/// Autonomy for coding agents without giving them your machine.
+#[derive(Debug, Parser)]
+#[command(
+    name = "isobox",
+    version,
+    disable_help_subcommand = true,
+    propagate_version = false,
+    after_help = "Examples:\n  \
+        isobox init                                     set up the repository you are in\n  \
+        isobox tool -- make test                        run one command in a sandbox\n  \
+        isobox show @latest                             look at what it did\n  \
+        isobox promote @latest                          bring its changes into the repository\n\n\
+        `isobox help exit-codes` lists the exit codes."
+)]
+pub(crate) struct Arguments {
+    /// Flags of every command.
+    #[command(flatten)]
+    pub(crate) global: GlobalFlags,
+    /// The command.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Flags of every command.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct GlobalFlags {
+    /// Print errors as one JSON document each, on standard error
+    #[arg(long, global = true)]
+    pub(crate) json_errors: bool,
+    /// Print nothing of isobox's own but errors and warnings
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+}
+
+/// Which project, and which Task Store.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Place {
+    /// A directory in the repository to work with [default: the current directory]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) source: Option<PathBuf>,
+    /// A directory for the task store and its views [default: the project's own]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) records: Option<PathBuf>,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Set up a repository: write its policy and ignore isobox's views
+    #[command(after_help = "Examples:\n  isobox init\n  isobox init /path/to/project")]
+    Init(InitArguments),
+    /// Run an agent session in a sandbox and record it
+    #[command(after_help = "Examples:\n  \
+        isobox run -- ./agent --task 'fix the tests'\n  \
+        isobox run --source=/path/to/repository --records=/var/lib/isobox -- make\n  \
+        isobox run --network inherited --retain-workspace -- cargo build")]
+    Run(RunArguments),
+    /// Run one tool command of an agent in a sandbox and record it
+    #[command(after_help = "Examples:\n  \
+        isobox tool -- make test\n  \
+        isobox tool -- sh -c 'printf \"changed\\n\" > README.md'")]
+    Tool(ToolArguments),
+    /// Review a task's changes and bring them into the trusted repository
+    #[command(after_help = "Examples:\n  \
+        isobox promote @latest\n  \
+        isobox promote --dry-run task-0123\n  \
+        isobox promote --yes .isobox/tasks/task-0123456789abcdef")]
+    Promote(PromoteArguments),
+    /// List tasks, newest first
+    #[command(after_help = "Examples:\n  isobox list\n  isobox list --json\n  isobox list --records=/var/lib/isobox")]
+    List(ListArguments),
+    /// Show the record of a task
+    #[command(after_help = "Examples:\n  isobox show @latest\n  isobox show --json task-0123\n  isobox show @latest~2")]
+    Show(ShowArguments),
+    /// Show what a task changed, as a patch
+    #[command(after_help = "Examples:\n  \
+        isobox diff @latest\n  isobox diff --stat @latest\n  isobox diff task-0123 | git apply --check")]
+    Diff(DiffArguments),
+    /// Print the captured output of a task
+    #[command(after_help = "Examples:\n  isobox logs @latest\n  isobox logs --stderr task-0123 > errors.txt")]
+    Logs(LogsArguments),
+    /// Print a file as a task left it
+    #[command(
+        after_help = "Examples:\n  isobox cat @latest:src/main.rs\n  isobox cat task-0123:README.md > README.new"
+    )]
+    Cat(CatArguments),
+    /// Print the version
+    #[command(after_help = "Examples:\n  isobox version\n  isobox version --json")]
+    Version(VersionArguments),
+    /// Print help: for a command, or the topic `exit-codes`
+    #[command(after_help = "Examples:\n  isobox help\n  isobox help promote\n  isobox help exit-codes")]
+    Help(HelpArguments),
+}
+
+/// `isobox init`.
+#[derive(Debug, Args)]
+pub(crate) struct InitArguments {
+    /// A directory in the repository [default: the current directory]
+    #[arg(value_name = "PATH")]
+    pub(crate) path: Option<PathBuf>,
+}
+
+/// `isobox version`.
+#[derive(Debug, Args)]
+pub(crate) struct VersionArguments {
+    /// Print a JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `isobox help`.
+#[derive(Debug, Args)]
+pub(crate) struct HelpArguments {
+    /// A command, or `exit-codes`
+    #[arg(value_name = "TOPIC")]
+    pub(crate) topic: Option<String>,
+}
+
+/// Whether a command line is for `run` or `tool`, whose own failures all end with 125, even if it cannot be parsed.
+pub(crate) fn is_around_a_workload(arguments: &[OsString]) -> bool {
+    let first = arguments.iter().skip(1).find(|argument| !argument.as_encoded_bytes().starts_with(b"-"));
+    first.is_some_and(|command| command == OsStr::new("run") || command == OsStr::new("tool"))
+}
+
+/// Whether errors are wanted as JSON, even from a command line that cannot be parsed.
+pub(crate) fn wants_json_errors(arguments: &[OsString]) -> bool {
+    arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json-errors")
+}

@@ -1,0 +1,75 @@
+//! The commands that only look.
+
+use super::Place;
+use clap::Args;
+use std::ffi::OsString;
+
+/// `isobox list`.
+#[derive(Debug, Args)]
+pub(crate) struct ListArguments {
+    /// The project and the store.
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Print a JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `isobox show`.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArguments {
+    /// The project and the store.
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Print the record as a JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, or a record directory
+    #[arg(value_name = "TASK")]
+    pub(crate) task: OsString,
+}
+
+/// `isobox diff`.
+#[derive(Debug, Args)]
+pub(crate) struct DiffArguments {
+    /// The project and the store.
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Print one line per changed path and a total
+    #[arg(long, conflicts_with = "name_only")]
+    pub(crate) stat: bool,
+    /// Print the changed paths alone
+    #[arg(long)]
+    pub(crate) name_only: bool,
+    /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, or a record directory
+    #[arg(value_name = "TASK")]
+    pub(crate) task: OsString,
+}
+
+/// `isobox logs`.
+#[derive(Debug, Args)]
+pub(crate) struct LogsArguments {
+    /// The project and the store.
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Only standard output
+    #[arg(long)]
+    pub(crate) stdout: bool,
+    /// Only standard error
+    #[arg(long)]
+    pub(crate) stderr: bool,
+    /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, or a record directory
+    #[arg(value_name = "TASK")]
+    pub(crate) task: OsString,
+}
+
+/// `isobox cat`.
+#[derive(Debug, Args)]
+pub(crate) struct CatArguments {
+    /// The project and the store.
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// The task, a colon, and the path from the root of the repository
+    #[arg(value_name = "TASK:PATH")]
+    pub(crate) file: OsString,
+}

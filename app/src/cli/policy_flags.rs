@@ -1,0 +1,123 @@
+//! Flags of `isobox run` that mirror the keys of the policy file.
+
+use clap::{Args, ValueEnum};
+use isobox_domain::policy::{BackendChoice, BackendName, NetworkAccess, PathMode, ReuseKind, WorkspaceExposure};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Flags that take the place of policy keys.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Policy")]
+pub(crate) struct PolicyFlags {
+    /// The runtime backend (policy key `runtime_backend`)
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub(crate) backend: Option<BackendFlag>,
+    /// What the workload may reach (policy key `network.default`)
+    #[arg(long, value_enum, value_name = "ACCESS")]
+    pub(crate) network: Option<NetworkFlag>,
+    /// Where PATH comes from (policy key `development_environment.path_mode`)
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub(crate) path_mode: Option<PathModeFlag>,
+    /// How the workspace is exposed (policy key `filesystem.expose_workspace`)
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub(crate) expose_workspace: Option<ExposureFlag>,
+    /// A host directory to show read-only, e.g. a toolchain; repeatable (policy key `filesystem.read`)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) read: Vec<PathBuf>,
+    /// A host asset that is exposed by explicit choice, KIND=VALUE; repeatable. Kinds: host_binary, path, env_var, credential_ref, local_integration
+    #[arg(long, value_name = "KIND=VALUE", value_parser = parse_reuse_input)]
+    pub(crate) reuse_input: Vec<(ReuseKind, OsString)>,
+}
+
+/// `--backend`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum BackendFlag {
+    /// The first that contains the workload; never `host`
+    Auto,
+    /// The hardened `bwrap` program
+    Bubblewrap,
+    /// Landlock and seccomp
+    Landlock,
+    /// No containment at all
+    Host,
+}
+
+impl From<BackendFlag> for BackendChoice {
+    fn from(flag: BackendFlag) -> Self {
+        match flag {
+            BackendFlag::Auto => Self::Auto,
+            BackendFlag::Bubblewrap => Self::Named(BackendName::Bubblewrap),
+            BackendFlag::Landlock => Self::Named(BackendName::Landlock),
+            BackendFlag::Host => Self::Named(BackendName::Host),
+        }
+    }
+}
+
+/// `--network`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum NetworkFlag {
+    /// Nothing but the sandbox's own loopback
+    Deny,
+    /// Whatever the host reaches
+    Inherited,
+}
+
+impl From<NetworkFlag> for NetworkAccess {
+    fn from(flag: NetworkFlag) -> Self {
+        match flag {
+            NetworkFlag::Deny => Self::Deny,
+            NetworkFlag::Inherited => Self::Inherited,
+        }
+    }
+}
+
+/// `--path-mode`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum PathModeFlag {
+    /// The standard directories
+    #[value(name = "backend_default")]
+    Default,
+    /// The caller's own PATH
+    Inherited,
+}
+
+impl From<PathModeFlag> for PathMode {
+    fn from(flag: PathModeFlag) -> Self {
+        match flag {
+            PathModeFlag::Default => Self::Default,
+            PathModeFlag::Inherited => Self::Inherited,
+        }
+    }
+}
+
+/// `--expose-workspace`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum ExposureFlag {
+    /// Changes are allowed and captured
+    #[value(name = "true")]
+    ReadWrite,
+    /// The workload can only read
+    ReadOnly,
+}
+
+impl From<ExposureFlag> for WorkspaceExposure {
+    fn from(flag: ExposureFlag) -> Self {
+        match flag {
+            ExposureFlag::ReadWrite => Self::ReadWrite,
+            ExposureFlag::ReadOnly => Self::ReadOnly,
+        }
+    }
+}
+
+fn parse_reuse_input(text: &str) -> Result<(ReuseKind, OsString), String> {
+    let kinds = || ReuseKind::ALL.map(ReuseKind::name).join(", ");
+    let Some((kind, value)) = text.split_once('=') else {
+        return Err(format!("expected KIND=VALUE, with KIND one of {}", kinds()));
+    };
+    if value.is_empty() {
+        return Err(format!("the value after `{kind}=` is empty"));
+    }
+    let known = ReuseKind::ALL.into_iter().find(|known| known.name() == kind);
+    known.map(|known| (known, value.into())).ok_or_else(|| format!("kind `{kind}` is not one of {}", kinds()))
+}

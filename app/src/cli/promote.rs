@@ -1,0 +1,28 @@
+//! `isobox promote`.
+
+use super::Place;
+use clap::Args;
+use std::ffi::OsString;
+
+/// `isobox promote`.
+#[derive(Debug, Args)]
+pub(crate) struct PromoteArguments {
+    /// The store, and the repository to promote into [default: the one the task started from].
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Do not ask: the approval was given elsewhere
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// Check and show everything, change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Promote a result that was promoted before
+    #[arg(long)]
+    pub(crate) again: bool,
+    /// Stage the changes in the index too
+    #[arg(long)]
+    pub(crate) index: bool,
+    /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, or a record directory
+    #[arg(value_name = "TASK")]
+    pub(crate) task: OsString,
+}

@@ -1,0 +1,33 @@
+//! `isobox run` and `isobox tool`.
+
+use super::{Place, PolicyFlags};
+use clap::Args;
+use std::ffi::OsString;
+
+/// `isobox run`.
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    /// The project and the store.
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Keep the workspace after the attempt and print where it is
+    #[arg(long)]
+    pub(crate) retain_workspace: bool,
+    /// What the sandbox is to be like.
+    #[command(flatten)]
+    pub(crate) policy: PolicyFlags,
+    /// The command and its arguments, untouched
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// `isobox tool`.
+#[derive(Debug, Args)]
+pub(crate) struct ToolArguments {
+    /// The project and the store.
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// The command and its arguments, untouched
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
+}

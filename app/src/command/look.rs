@@ -1,0 +1,139 @@
+//! The commands that only look: `list`, `show`, `diff`, `logs`, `cat`.
+
+use crate::cli::{CatArguments, DiffArguments, ListArguments, LogsArguments, Place, ShowArguments};
+use crate::exit_code::ExitCode;
+use crate::failure::{Failure, FailureKind, one_line};
+use crate::output::console::Console;
+use crate::output::list::ListWriter;
+use crate::output::stdout::{self, unwritten};
+use crate::output::{changes, record_json, show as shown};
+use crate::use_case::list::events;
+use crate::use_case::select::{self, Selected};
+use crate::use_case::{cat as find, diff as walk, list as listing, logs as copying};
+use crate::wiring::{self, Store};
+use isobox_domain::escape::Escaped;
+use isobox_domain::repo_path::RepoPath;
+use std::ffi::{OsStr, OsString};
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+
+/// A Task that was named on the command line, in its store.
+pub(super) struct Named {
+    pub(super) store: Store,
+    pub(super) selected: Selected,
+}
+
+impl Named {
+    /// Finds the Task in the store that the command line means.
+    pub(super) fn find(place: &Place, typed: &OsStr) -> Result<Self, Failure> {
+        let shown = Escaped(typed.as_bytes()).to_string();
+        let selector = select::parse(typed.to_str().unwrap_or(&shown))?;
+        let store = Store::find(place, Some(&selector))?;
+        let ports = select::Ports { records: store.records(), clock: wiring::clock() };
+        let selected = select::select(&ports, &selector, &shown)?;
+        Ok(Self { store, selected })
+    }
+}
+
+/// Lists the tasks of a store. What is damaged is told, and ends the command with the store's exit code.
+pub(super) fn list(console: Console, arguments: &ListArguments) -> Result<ExitCode, Failure> {
+    let store = Store::find(&arguments.place, None)?;
+    let out = stdout::for_documents();
+    let mut writer = match arguments.json {
+        true => ListWriter::document(out).map_err(unwritten)?,
+        false => ListWriter::table(out, wiring::clock().now()),
+    };
+    let mut damaged = 0u64;
+    listing::list(&listing::Ports { records: store.records() }, &mut |listed| match listed {
+        Ok(listed) => writer.add(&listed).map_err(unwritten),
+        Err(error) => {
+            damaged += 1;
+            console.warning(&one_line(&Failure::from(error)));
+            Ok(())
+        }
+    })?;
+    writer.finish().map_err(unwritten)?;
+    Ok(if damaged == 0 { ExitCode::SUCCESS } else { ExitCode::STORE })
+}
+
+/// Shows the record of a Task.
+pub(super) fn show(arguments: &ShowArguments) -> Result<ExitCode, Failure> {
+    let Named { store, selected } = Named::find(&arguments.place, &arguments.task)?;
+    let events = events(store.records(), &selected.digest)?;
+    let mut out = stdout::for_documents();
+    let written = match arguments.json {
+        true => {
+            writeln!(out, "{:#}", record_json::show_document(&selected.record, &selected.digest, &events))
+        }
+        false => shown::show(&mut out, &selected.record, &selected.digest, &events),
+    };
+    written.and_then(|()| out.flush()).map_err(unwritten)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows what a Task changed: the patch, the paths with totals, or the paths alone.
+pub(super) fn diff(arguments: &DiffArguments) -> Result<ExitCode, Failure> {
+    let Named { store, selected } = Named::find(&arguments.place, &arguments.task)?;
+    let record = &selected.record;
+    if !arguments.stat && !arguments.name_only {
+        let ports = copying::Ports { objects: store.objects() };
+        let mut out = stdout::for_content()?;
+        copying::copy(&ports, "the patch", record.artifacts.patch, &mut out)?.map_err(unwritten)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut out = stdout::for_documents();
+    let is_terminal = stdout::is_terminal();
+    walk::each_line(&walk::Ports { objects: store.objects() }, record, &mut |line| {
+        let written = match arguments.stat {
+            true => changes::stat(&mut out, &line),
+            false => changes::name(&mut out, &line, is_terminal),
+        };
+        written.map_err(unwritten)
+    })?;
+    if let (true, Some(set)) = (arguments.stat, record.artifacts.change_set) {
+        changes::totals(&mut out, set.summary).map_err(unwritten)?;
+    }
+    out.flush().map_err(unwritten)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints captured output: both streams where they came from, or the one that was asked for on standard output.
+pub(super) fn logs(arguments: &LogsArguments) -> Result<ExitCode, Failure> {
+    let Named { store, selected } = Named::find(&arguments.place, &arguments.task)?;
+    let ports = copying::Ports { objects: store.objects() };
+    let artifacts = &selected.record.artifacts;
+    let is_all = arguments.stdout == arguments.stderr;
+    if is_all || arguments.stdout {
+        let mut out = stdout::for_content()?;
+        copying::copy(&ports, "standard output", artifacts.stdout, &mut out)?.map_err(unwritten)?;
+    }
+    if is_all || arguments.stderr {
+        let mut out = if is_all { stdout::for_error_content()? } else { stdout::for_content()? };
+        copying::copy(&ports, "standard error", artifacts.stderr, &mut out)?.map_err(unwritten)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a file as a Task left it.
+pub(super) fn cat(arguments: &CatArguments) -> Result<ExitCode, Failure> {
+    let (task, path) = split(&arguments.file)?;
+    let Named { store, selected } = Named::find(&arguments.place, &task)?;
+    let content = find::cat(&find::Ports { objects: store.objects() }, &selected.record, &path)?;
+    let mut out = stdout::for_content()?;
+    let ports = copying::Ports { objects: store.objects() };
+    copying::copy(&ports, "the file", Some(content), &mut out)?.map_err(unwritten)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Takes `TASK:PATH` apart. The colon in `b3:DIGEST` belongs to the task.
+fn split(typed: &OsStr) -> Result<(OsString, RepoPath), Failure> {
+    let bytes = typed.as_bytes();
+    let from = if bytes.starts_with(b"b3:") { 3 } else { 0 };
+    let usage = || {
+        Failure::new(FailureKind::Usage, format!("`{}` is not TASK:PATH", Escaped(bytes)))
+            .with_hint("for example: isobox cat @latest:README.md")
+    };
+    let colon = from + bytes[from..].iter().position(|&byte| byte == b':').ok_or_else(usage)?;
+    let path = RepoPath::parse(&bytes[colon + 1..]).map_err(|error| usage().because(error))?;
+    Ok((OsStr::from_bytes(&bytes[..colon]).to_owned(), path))
+}

@@ -1,0 +1,61 @@
+//! `isobox promote`.
+
+use super::look::Named;
+use super::workload::finish_interrupted;
+use crate::cli::PromoteArguments;
+use crate::exit_code::ExitCode;
+use crate::failure::Failure;
+use crate::output::console::Console;
+use crate::output::lifecycle;
+use crate::output::review::{Asking, StandardStreams, target};
+use crate::output::stdout::{for_documents, unwritten};
+use crate::use_case::promote::{self, Extent, Promoted, PromotionRequest};
+use crate::wiring::Project;
+use isobox_domain::promotion::Repetition;
+use isobox_domain::record::TaskRecord;
+use isobox_ports::{IndexMode, PolicySource};
+use std::ffi::OsStr;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Reviews and promotes a Task Result.
+pub(super) fn promote(console: Console, arguments: &PromoteArguments) -> Result<ExitCode, Failure> {
+    let named = Named::find(&arguments.place, &arguments.task)?;
+    let host_path = repository(arguments, &named.selected.record);
+    let project = Project::at(&host_path, &named.store)
+        .map_err(|failure| failure.with_hint("name the repository to promote into with --source"))?;
+    let views = project.policy().load().ok().flatten().unwrap_or_default().views;
+    finish_interrupted(console, &project, &named.store, views);
+    let request = PromotionRequest {
+        digest: named.selected.digest,
+        record: named.selected.record,
+        repetition: if arguments.again { Repetition::Allowed } else { Repetition::Refused },
+        index: if arguments.index { IndexMode::Stage } else { IndexMode::Leave },
+        extent: if arguments.dry_run { Extent::Rehearse } else { Extent::Perform },
+        records_directory: project.records_directory(),
+        views,
+    };
+    let asking = if arguments.yes { Asking::AnsweredByFlag } else { Asking::Ask };
+    let mut reviewer = StandardStreams { out: for_documents(), console, asking };
+    let tell = |progress: crate::use_case::attempt::Progress<'_>| lifecycle::progress(console, progress);
+    let promoted = promote::promote(&project.promote_ports(&named.store), &request, &mut reviewer, &tell)?;
+    let line = match &promoted {
+        Promoted::Rehearsed(plan) => {
+            format!("{} could be promoted into {}; nothing was changed", plan.task, target(plan))
+        }
+        Promoted::Performed(plan) => format!("promoted {} into {}", plan.task, target(plan)),
+    };
+    writeln!(reviewer.out, "{line}").and_then(|()| reviewer.out.flush()).map_err(unwritten)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `--source`, else the repository that the task started from, else, when that is gone, the one around the current directory.
+fn repository(arguments: &PromoteArguments, record: &TaskRecord) -> PathBuf {
+    let recorded = Path::new(OsStr::from_bytes(&record.source.host_path));
+    match &arguments.place.source {
+        Some(source) => source.clone(),
+        None if recorded.is_dir() => recorded.to_owned(),
+        None => PathBuf::from("."),
+    }
+}

@@ -1,0 +1,115 @@
+//! `isobox run` and `isobox tool`.
+
+use crate::cli::{PolicyFlags, RunArguments, ToolArguments};
+use crate::exit_code::ExitCode;
+use crate::failure::{Failure, FailureKind};
+use crate::output::console::Console;
+use crate::output::{lifecycle, stdout};
+use crate::use_case::attempt::{self, Retention, TaskRequest};
+use crate::use_case::{recover, settle};
+use crate::wiring::{Project, Store};
+use isobox_domain::command::WorkloadCommand;
+use isobox_domain::masking;
+use isobox_domain::policy::{ProjectPolicy, ReuseInput, SandboxPolicy, ToolCalls, ViewLimit};
+use isobox_domain::record::SandboxKind;
+use isobox_ports::PolicySource;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
+/// Serves one tool command of an outside agent. Only the project's policy says what its Sandbox is like.
+pub(super) fn tool(console: Console, arguments: ToolArguments) -> Result<ExitCode, Failure> {
+    let command = command(arguments.command)?;
+    let project = Project::find(&arguments.place)?;
+    let policy = tool_policy(&project)?;
+    execute(console, &project, SandboxKind::ToolCall, command, policy, Retention::Dispose)
+}
+
+/// Runs an agent session. The command line may change what the policy asks.
+pub(super) fn run(console: Console, arguments: RunArguments) -> Result<ExitCode, Failure> {
+    let command = command(arguments.command)?;
+    let project = Project::find(&arguments.place)?;
+    let mut policy = project.policy().load()?.unwrap_or_default();
+    apply(arguments.policy, &mut policy.sandbox);
+    let retention = if arguments.retain_workspace { Retention::Retain } else { Retention::Dispose };
+    execute(console, &project, SandboxKind::Session, command, policy, retention)
+}
+
+fn command(arguments: Vec<OsString>) -> Result<WorkloadCommand, Failure> {
+    let arguments = arguments.into_iter().map(OsString::into_vec).collect();
+    WorkloadCommand::parse(arguments).map_err(|error| Failure::new(FailureKind::Usage, error.to_string()))
+}
+
+fn tool_policy(project: &Project) -> Result<ProjectPolicy, Failure> {
+    let preflight = |why: String| Failure::new(FailureKind::General, "isobox tool preflight").because(why);
+    let path = project.policy_path();
+    match project.policy().load().map_err(|error| Failure::from(error).while_doing("isobox tool preflight"))? {
+        None => Err(preflight(format!("there is no project policy at {path}"))
+            .with_hint("`isobox init` writes one; commit it, then try again")),
+        Some(policy) if policy.tool_calls == ToolCalls::Disabled => {
+            Err(preflight(format!("`tool_call.enabled` is not true in {path}"))
+                .with_hint("set it to true there if agents may use `isobox tool` in this project"))
+        }
+        Some(policy) => Ok(policy),
+    }
+}
+
+fn apply(flags: PolicyFlags, asked: &mut SandboxPolicy) {
+    if let Some(backend) = flags.backend {
+        asked.backend = backend.into();
+    }
+    if let Some(network) = flags.network {
+        asked.network = network.into();
+    }
+    if let Some(path_mode) = flags.path_mode {
+        asked.path_mode = path_mode.into();
+    }
+    if let Some(exposure) = flags.expose_workspace {
+        asked.workspace = exposure.into();
+    }
+    asked.read.extend(flags.read.into_iter().map(|path| path.into_os_string().into_vec()));
+    asked.reuse_inputs.extend(flags.reuse_input.into_iter().map(|(kind, value)| {
+        // Only what can be kept is a value; what is not text has no place in a record.
+        let value = String::from_utf8_lossy(&masking::mask_text(&value.into_vec())).into_owned();
+        ReuseInput { kind, value }
+    }));
+}
+
+fn execute(
+    console: Console,
+    project: &Project,
+    kind: SandboxKind,
+    command: WorkloadCommand,
+    mut policy: ProjectPolicy,
+    retention: Retention,
+) -> Result<ExitCode, Failure> {
+    policy.sandbox.read = project.read_paths(&policy.sandbox.read)?;
+    let store = project.create_store()?;
+    project.create_workspaces_root()?;
+    finish_interrupted(console, project, &store, policy.views);
+    let request = TaskRequest {
+        kind,
+        recorded_command: project.masked(command.arguments())?,
+        command,
+        policy,
+        retention,
+        caller_path: std::env::var_os("PATH").map(OsString::into_vec),
+    };
+    let caller = stdout::caller()?;
+    let attempted = project.with_attempt_ports(&store, |ports| {
+        attempt::attempt(ports, &request, caller, &|progress| lifecycle::progress(console, progress))
+    })?;
+    lifecycle::ended(console, &attempted.record);
+    Ok(attempted.code)
+}
+
+/// Finishes what killed starts left in this store and repository. What cannot be finished is a warning.
+pub(super) fn finish_interrupted(console: Console, project: &Project, store: &Store, views: ViewLimit) {
+    let tell = |progress: attempt::Progress<'_>| lifecycle::progress(console, progress);
+    recover::recover(&project.recover_ports(store), views, &tell);
+    if project.has_unfinished_promotion()
+        && let Err(failure) = settle::settle(&project.settle_ports())
+    {
+        let chain = crate::failure::one_line(&failure);
+        console.warning(&format!("an interrupted promotion is not settled yet: {chain}"));
+    }
+}

@@ -1,0 +1,56 @@
+//! The exit codes of isobox: the one table that the program, its help and its documentation share.
+
+use isobox_domain::outcome::Exit;
+
+/// An exit code of isobox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ExitCode(pub(crate) u8);
+
+impl ExitCode {
+    /// Success; for `run` and `tool`, the workload's own 0.
+    pub(crate) const SUCCESS: Self = Self(0);
+    /// The answer is no, or a general failure.
+    pub(crate) const NO: Self = Self(1);
+    /// Usage, or a prompt was needed and cannot be shown.
+    pub(crate) const USAGE: Self = Self(2);
+    /// A policy is invalid.
+    pub(crate) const POLICY: Self = Self(3);
+    /// A Promotion was refused.
+    pub(crate) const PROMOTION_REFUSED: Self = Self(4);
+    /// A Task was not found, or its name is ambiguous.
+    pub(crate) const TASK_NOT_FOUND: Self = Self(5);
+    /// The Task Store is missing, locked, full or damaged.
+    pub(crate) const STORE: Self = Self(6);
+    /// `run` and `tool`: isobox itself refused or failed, whatever the reason.
+    pub(crate) const ISOBOX_FAILED: Self = Self(125);
+    /// `run` and `tool`: the command is not executable.
+    pub(crate) const NOT_EXECUTABLE: Self = Self(126);
+    /// `run` and `tool`: there is no such command.
+    pub(crate) const COMMAND_NOT_FOUND: Self = Self(127);
+
+    /// The code with which `run` and `tool` pass on how the workload ended.
+    pub(crate) const fn of_workload(exit: Exit) -> Self {
+        Self(exit.passed_on())
+    }
+
+    /// The code for a workload that isobox ended because it received `signal` itself.
+    pub(crate) const fn of_signal(signal: u8) -> Self {
+        Self::of_workload(Exit::Signal(signal))
+    }
+}
+
+/// What `isobox help exit-codes` prints: code and meaning.
+pub(crate) const TABLE: [(&str, &str); 12] = [
+    ("0", "success; for run and tool, the workload's own 0"),
+    ("1", "the answer is no, or a general failure"),
+    ("2", "usage, or a prompt was needed and cannot be shown"),
+    ("3", "a policy is invalid"),
+    ("4", "promotion refused: HEAD moved, conflict, dirty target, nothing to promote, not confirmed"),
+    ("5", "task not found or ambiguous"),
+    ("6", "task store missing, locked, full or damaged"),
+    ("124", "run, tool: a time limit ended the workload"),
+    ("125", "run, tool: isobox itself refused or failed before or around the workload, whatever the reason"),
+    ("126", "run, tool: the command is not executable"),
+    ("127", "run, tool: the command was not found"),
+    ("128+n", "run, tool: the workload died of signal n, or isobox received it and ended the workload"),
+];

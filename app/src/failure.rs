@@ -1,0 +1,216 @@
+//! A failure as a command ends with it: what did not work, why, and what to do next.
+
+use crate::exit_code::ExitCode;
+use isobox_ports::{
+    AppendError, ApplyError, Cause, PolicyError, ProjectFilesError, RepositoryError, StoreError, StoreErrorKind,
+    WorkspaceError,
+};
+use std::error::Error;
+
+/// What kind of failure it is, as far as exit codes tell kinds apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FailureKind {
+    /// The answer is no, or anything that has no kind of its own.
+    General,
+    /// The command line asks for something that cannot be.
+    Usage,
+    /// A policy is invalid.
+    Policy,
+    /// A Promotion was refused; the repository is as it was.
+    PromotionRefused,
+    /// A Task was not found, or its name is ambiguous.
+    TaskNotFound,
+    /// The Task Store is missing, locked, full or damaged.
+    Store,
+}
+
+impl FailureKind {
+    /// The exit code of commands other than `run` and `tool`.
+    pub(crate) const fn exit_code(self) -> ExitCode {
+        match self {
+            Self::General => ExitCode::NO,
+            Self::Usage => ExitCode::USAGE,
+            Self::Policy => ExitCode::POLICY,
+            Self::PromotionRefused => ExitCode::PROMOTION_REFUSED,
+            Self::TaskNotFound => ExitCode::TASK_NOT_FOUND,
+            Self::Store => ExitCode::STORE,
+        }
+    }
+
+    /// The name in `--json-errors`.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::General => "general",
+            Self::Usage => "usage",
+            Self::Policy => "policy",
+            Self::PromotionRefused => "promotion_refused",
+            Self::TaskNotFound => "task_not_found",
+            Self::Store => "store",
+        }
+    }
+}
+
+/// A failure that ends a command.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct Failure {
+    /// What kind it is.
+    pub(crate) kind: FailureKind,
+    /// What was being done, to what.
+    pub(crate) message: String,
+    /// Why it did not work.
+    #[source]
+    pub(crate) source: Option<Cause>,
+    /// What to do next.
+    pub(crate) hint: Option<String>,
+}
+
+impl Failure {
+    /// A failure without a cause.
+    pub(crate) fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), source: None, hint: None }
+    }
+
+    /// Adds why it did not work.
+    #[must_use]
+    pub(crate) fn because(mut self, cause: impl Into<Cause>) -> Self {
+        self.source = Some(cause.into());
+        self
+    }
+
+    /// Adds what to do next, unless a more specific hint is there already.
+    #[must_use]
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint.get_or_insert_with(|| hint.into());
+        self
+    }
+
+    /// The same failure as the cause of `message`: kind and hint stay.
+    #[must_use]
+    pub(crate) fn while_doing(self, message: impl Into<String>) -> Self {
+        let (kind, hint) = (self.kind, self.hint.clone());
+        Self { kind, message: message.into(), source: Some(Box::new(self)), hint }
+    }
+
+    /// The messages of the whole chain, outermost first.
+    pub(crate) fn chain(&self) -> Vec<String> {
+        chain(self)
+    }
+}
+
+/// The messages of an error and its sources, outermost first; links that repeat the one before are left out.
+pub(crate) fn chain(error: &(dyn Error + 'static)) -> Vec<String> {
+    let mut messages = vec![error.to_string()];
+    let mut link = error;
+    while let Some(source) = link.source() {
+        messages.push(source.to_string());
+        link = source;
+    }
+    messages.dedup();
+    messages
+}
+
+/// The chain of an error in one line, as records keep it.
+pub(crate) fn one_line(error: &(dyn Error + 'static)) -> String {
+    chain(error).join(": ")
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let hint = match error.kind {
+            StoreErrorKind::Missing => Some("run a command with `isobox tool` or `isobox run` first"),
+            StoreErrorKind::Unsuitable => Some("use a private directory on a local file system, e.g. with --records"),
+            StoreErrorKind::Locked => Some("wait for the other isobox process to end, then try again"),
+            StoreErrorKind::Full => Some("free some space on the disk of the task store, then try again"),
+            StoreErrorKind::Damaged | StoreErrorKind::Io => None,
+        };
+        let failure = Self::new(FailureKind::Store, error.to_string());
+        let failure = failure.because(error.source);
+        hint.into_iter().fold(failure, Self::with_hint)
+    }
+}
+
+impl From<AppendError> for Failure {
+    fn from(error: AppendError) -> Self {
+        match error {
+            AppendError::Store(error) => error.into(),
+            AppendError::Stale { .. } => Self::new(FailureKind::PromotionRefused, error.to_string()),
+        }
+    }
+}
+
+impl From<RepositoryError> for Failure {
+    fn from(error: RepositoryError) -> Self {
+        let message = error.to_string();
+        match error {
+            RepositoryError::Refused { hint, .. } => {
+                hint.into_iter().fold(Self::new(FailureKind::General, message), Self::with_hint)
+            }
+            RepositoryError::Locked { .. } => Self::new(FailureKind::PromotionRefused, message)
+                .with_hint("wait for the other promotion to end, then try again"),
+            RepositoryError::Io { source, .. } => Self::new(FailureKind::General, message).because(source),
+        }
+    }
+}
+
+impl From<WorkspaceError> for Failure {
+    fn from(error: WorkspaceError) -> Self {
+        let message = error.to_string();
+        match error {
+            WorkspaceError::Refused { hint, .. } => {
+                hint.into_iter().fold(Self::new(FailureKind::General, message), Self::with_hint)
+            }
+            WorkspaceError::Full { .. } => {
+                Self::new(FailureKind::General, message).with_hint("free some space on that disk, then try again")
+            }
+            WorkspaceError::Io { source, .. } => Self::new(FailureKind::General, message).because(source),
+        }
+    }
+}
+
+impl From<ApplyError> for Failure {
+    fn from(error: ApplyError) -> Self {
+        let message = error.to_string();
+        match error {
+            ApplyError::Conflicts { first, count } => {
+                let shown = first.len() as u64;
+                let mut reasons = first.join("\n");
+                if count > shown {
+                    reasons.push_str(&format!("\n… and {} more", count - shown));
+                }
+                Self::new(FailureKind::PromotionRefused, format!("{message}; nothing was changed")).because(reasons)
+            }
+            ApplyError::Full { .. } => {
+                Self::new(FailureKind::General, message).with_hint("free some space on that disk, then try again")
+            }
+            ApplyError::Io { source, .. } | ApplyError::Unsettled { source, .. } => {
+                Self::new(FailureKind::General, message).because(source)
+            }
+        }
+    }
+}
+
+impl From<ProjectFilesError> for Failure {
+    fn from(error: ProjectFilesError) -> Self {
+        let message = error.to_string();
+        match error {
+            ProjectFilesError::InTheWay { .. } => {
+                Self::new(FailureKind::General, message).with_hint("put a regular file or directory there, or nothing")
+            }
+            ProjectFilesError::Io { source, .. } => Self::new(FailureKind::General, message).because(source),
+        }
+    }
+}
+
+impl From<PolicyError> for Failure {
+    fn from(error: PolicyError) -> Self {
+        let message = error.to_string();
+        match error {
+            PolicyError::Invalid { excerpt, hint, .. } => {
+                let message = excerpt.map_or(message.clone(), |excerpt| format!("{message}\n{excerpt}"));
+                hint.into_iter().fold(Self::new(FailureKind::Policy, message), Self::with_hint)
+            }
+            PolicyError::Io { source, .. } => Self::new(FailureKind::Policy, message).because(source),
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Everything that isobox prints: nothing else in the program writes to its streams.
+
+pub(crate) mod changes;
+pub(crate) mod console;
+pub(crate) mod errors;
+pub(crate) mod lifecycle;
+pub(crate) mod list;
+pub(crate) mod record_json;
+pub(crate) mod review;
+pub(crate) mod show;
+pub(crate) mod stdout;
+mod terminal;
+pub(crate) mod text;

@@ -1,0 +1,110 @@
+//! Changed paths, one a line: `diff --stat`, `diff --name-only` and the Promotion Report.
+
+use crate::output::text;
+use isobox_domain::change::{ChangeKind, ChangeLine, ChangeSummary, NotCaptured, NotCapturedReason, RuleOrigin};
+use isobox_domain::escape::Escaped;
+use isobox_domain::report::{Finding, PromotionReport};
+use std::io::{self, Write};
+
+/// Writes a line with the kind, the path and the new length of a change, or why something was left out.
+pub(crate) fn stat(out: &mut dyn Write, line: &ChangeLine) -> io::Result<()> {
+    writeln!(out, "{}", described(line))
+}
+
+/// Writes the totals.
+pub(crate) fn totals(out: &mut dyn Write, summary: ChangeSummary) -> io::Result<()> {
+    let left_out = match summary.not_captured {
+        0 => String::new(),
+        count => format!(", {count} not captured"),
+    };
+    writeln!(
+        out,
+        "{}: {} added, {} modified, {} deleted{left_out}",
+        text::counted(summary.changed(), "changed path"),
+        summary.added,
+        summary.modified,
+        summary.deleted
+    )
+}
+
+/// Writes the path of a change alone: as it is, or escaped for a terminal.
+pub(crate) fn name(out: &mut dyn Write, line: &ChangeLine, is_terminal: bool) -> io::Result<()> {
+    let ChangeLine::Change(change) = line else { return Ok(()) };
+    match is_terminal {
+        true => writeln!(out, "{}", change.path),
+        false => out.write_all(change.path.as_bytes()).and_then(|()| out.write_all(b"\n")),
+    }
+}
+
+/// Writes a line of the Promotion Report: the change, and below it why it deserves a look.
+pub(crate) fn reported(out: &mut dyn Write, line: &ChangeLine, findings: &[Finding]) -> io::Result<()> {
+    writeln!(out, "  {}", described(line))?;
+    for finding in findings {
+        let note = finding.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+        writeln!(out, "      ! {}{note}", finding.category.name())?;
+    }
+    Ok(())
+}
+
+/// Writes the totals of the Promotion Report.
+pub(crate) fn report_totals(out: &mut dyn Write, report: &PromotionReport) -> io::Result<()> {
+    totals(out, report.summary())?;
+    let categories: Vec<String> =
+        report.categories().map(|(category, count)| format!("{} {count}", category.name())).collect();
+    if !categories.is_empty() {
+        writeln!(out, "to look at: {}", categories.join(", "))?;
+    }
+    out.flush()
+}
+
+fn described(line: &ChangeLine) -> String {
+    match line {
+        ChangeLine::NotCaptured(left_out) => {
+            format!("? {} (not captured: {})", Escaped(&left_out.workspace_path), reason(left_out))
+        }
+        ChangeLine::Change(change) => {
+            let mut words = format!("{} {}", letter(change.kind()), change.path);
+            if let Some(after) = &change.after {
+                words.push_str(&format!(
+                    " ({}{})",
+                    text::counted(after.content.length, "byte"),
+                    if after.binary { ", binary" } else { "" }
+                ));
+            }
+            if let Some(from) = &change.renamed_from {
+                words.push_str(&format!(" (same content as deleted {from})"));
+            }
+            words
+        }
+    }
+}
+
+const fn letter(kind: ChangeKind) -> char {
+    match kind {
+        ChangeKind::Added => 'A',
+        ChangeKind::Deleted => 'D',
+        ChangeKind::Modified => 'M',
+        ChangeKind::TypeChanged => 'T',
+    }
+}
+
+fn reason(left_out: &NotCaptured) -> String {
+    match &left_out.reason {
+        NotCapturedReason::Ignored { rule, rule_file, origin } => {
+            let whose = if *origin == RuleOrigin::Workload { ", which the workload added" } else { "" };
+            format!("ignored by rule `{}` in {rule_file}{whose}", Escaped(rule))
+        }
+        NotCapturedReason::EmptyDirectory => "an empty directory".to_owned(),
+        NotCapturedReason::NestedRepository => "a repository of its own".to_owned(),
+        NotCapturedReason::Fifo => "a named pipe".to_owned(),
+        NotCapturedReason::Socket => "a socket".to_owned(),
+        NotCapturedReason::Device => "a device".to_owned(),
+        NotCapturedReason::Unreadable(why) => format!("unreadable: {}", Escaped(why.as_bytes())),
+        NotCapturedReason::SpecialModeBits(bits) => format!("mode bits {bits:04o}; the content itself is captured"),
+        NotCapturedReason::TooLarge { length } => format!("too large, {length} bytes"),
+        NotCapturedReason::UnsupportedName(rule) => {
+            format!("its name can be no path of a Git repository: {}", Escaped(rule.as_bytes()))
+        }
+        NotCapturedReason::OtherFileSystem => "another file system is mounted there".to_owned(),
+    }
+}

@@ -1,0 +1,82 @@
+//! isobox's own lines, on standard error.
+
+use crate::exit_code::ExitCode;
+use crate::failure::Failure;
+use crate::output::errors;
+use std::io::{self, IsTerminal, Write};
+
+/// Where isobox's own lines go, and in what form.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Console {
+    /// Whether lines that are neither errors nor warnings are left out.
+    pub(crate) verbosity: Verbosity,
+    /// How errors look.
+    pub(crate) errors: ErrorForm,
+}
+
+/// How much is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verbosity {
+    /// Everything.
+    Normal,
+    /// Errors and warnings.
+    Quiet,
+}
+
+/// How errors look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ErrorForm {
+    /// Lines for people.
+    Text,
+    /// One JSON document each.
+    Json,
+}
+
+impl Console {
+    /// Tells a line. It must hold nothing unescaped that came from a workload.
+    pub(crate) fn line(self, line: &str) {
+        if self.verbosity == Verbosity::Normal {
+            write_stderr(line);
+        }
+    }
+
+    /// Tells what went less than well.
+    pub(crate) fn warning(self, sentence: &str) {
+        let (on, off) = style("33");
+        write_stderr(&format!("{on}warning:{off} {}", errors::indented(sentence)));
+    }
+
+    /// Tells why the command ends without success.
+    pub(crate) fn failure(self, failure: &Failure, code: ExitCode) {
+        write_stderr(&match self.errors {
+            ErrorForm::Text => errors::text(failure, style("31;1"), style("36")),
+            ErrorForm::Json => errors::json(failure, code),
+        });
+    }
+
+    /// Prints a question without ending its line.
+    pub(crate) fn question(self, question: &str) {
+        let mut stderr = io::stderr().lock();
+        // Nobody is left to be told when standard error itself cannot be written.
+        write!(stderr, "{question}").and_then(|()| stderr.flush()).ok();
+    }
+}
+
+fn write_stderr(line: &str) {
+    // One write a line, so that lines of isobox and of a workload do not mix. Nobody is left to be told when it fails.
+    io::stderr().lock().write_all(format!("{line}\n").as_bytes()).ok();
+}
+
+/// Escape sequences that begin and end a colour, or nothing where colours are not wanted.
+fn style(code: &str) -> (String, String) {
+    match wants_colour() {
+        true => (format!("\x1b[{code}m"), "\x1b[0m".to_owned()),
+        false => Default::default(),
+    }
+}
+
+fn wants_colour() -> bool {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_forced = std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| !value.is_empty() && value != "0");
+    !is_set("NO_COLOR") && (is_forced || io::stderr().is_terminal())
+}

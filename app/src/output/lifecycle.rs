@@ -1,0 +1,74 @@
+//! The lines that `run` and `tool` print around a workload.
+
+use crate::output::console::Console;
+use crate::output::text;
+use crate::use_case::attempt::Progress;
+use isobox_domain::enforcement::{Control, Enforcement};
+use isobox_domain::escape::Escaped;
+use isobox_domain::record::{SandboxKind, TaskRecord, WorkspaceFate};
+
+/// Tells what goes on during an attempt.
+pub(crate) fn progress(console: Console, progress: Progress<'_>) {
+    match progress {
+        Progress::Warning(sentence) => console.warning(sentence),
+        Progress::Started(record) => {
+            console.line(&format!("isobox task {}: {}", record.task, beginning(record.kind)));
+            console.line(&format!("isobox task {}: {}", record.task, policy(record)));
+        }
+    }
+}
+
+const fn beginning(kind: SandboxKind) -> &'static str {
+    match kind {
+        SandboxKind::Session => "starting session",
+        SandboxKind::ToolCall => "starting tool call",
+    }
+}
+
+fn policy(record: &TaskRecord) -> String {
+    let word = |control| {
+        let found = record.policy.controls.iter().find(|report| report.control == control);
+        found.map_or("not_enforced", |report| report.enforcement.word())
+    };
+    let mut line = format!(
+        "policy network={} network_enforcement={} credentials=none credential_enforcement={} backend={}",
+        record.policy.asked.network.name(),
+        word(Control::Network),
+        word(Control::Credentials),
+        record.policy.backend.name(),
+    );
+    let filesystem = record.policy.controls.iter().find(|report| report.control == Control::Filesystem);
+    if !filesystem.is_some_and(|report| report.enforcement.is_enforced()) {
+        let word = filesystem.map_or("not_enforced", |report| Enforcement::word(&report.enforcement));
+        line.push_str(&format!(" filesystem_enforcement={word}"));
+    }
+    line
+}
+
+/// Tells how an attempt ended, and what to do next.
+pub(crate) fn ended(console: Console, record: &TaskRecord) {
+    let task = record.task;
+    let tell = |line: String| console.line(&format!("isobox task {task}: {line}"));
+    if let Some(detail) = &record.outcome_detail {
+        tell(format!("{}: {}", record.outcome.name(), Escaped(detail.as_bytes())));
+    }
+    tell(format!("completed {}", text::outcome(record)));
+    if record.kind == SandboxKind::Session || matches!(record.workspace, WorkspaceFate::Retained { .. }) {
+        workspace(record).into_iter().for_each(tell);
+    }
+    let changed = text::summary(record).map_or(0, |summary| summary.changed());
+    let is_reviewable = changed > 0 && record.outcome.is_promotable();
+    let next = if is_reviewable { "promote" } else { "show" };
+    if changed > 0 || record.kind == SandboxKind::Session {
+        let files = text::counted(changed, "changed file");
+        console.line(&format!("isobox task {task}: {files}, next: isobox {next} {task}"));
+    }
+}
+
+fn workspace(record: &TaskRecord) -> Option<String> {
+    match &record.workspace {
+        WorkspaceFate::NeverCreated => None,
+        WorkspaceFate::Disposed => Some("workspace disposed".to_owned()),
+        WorkspaceFate::Retained { host_path } => Some(format!("workspace retained at: {}", Escaped(host_path))),
+    }
+}

@@ -1,0 +1,210 @@
+//! `record.json` and `show --json`: a record as a JSON document.
+
+use isobox_domain::change::ChangeSetRef;
+use isobox_domain::content::{ContentId, ContentRef, hex};
+use isobox_domain::enforcement::{ControlReport, Enforcement};
+use isobox_domain::escape::Escaped;
+use isobox_domain::event::{Event, EventKind, Promoted};
+use isobox_domain::outcome::{Exit, MemoryScope};
+use isobox_domain::policy::{BackendChoice, EffectivePolicy};
+use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, TaskRecord, WorkspaceFate};
+use serde_json::{Map, Value, json};
+
+/// Version of the document's fields.
+const SCHEMA_VERSION: &str = "v2";
+
+/// The bytes of `record.json`.
+pub(crate) fn view_document(record: &TaskRecord, digest: &ContentId, events: &[Event]) -> Vec<u8> {
+    let mut bytes = format!("{:#}", Value::Object(fields(record, digest, events))).into_bytes();
+    bytes.push(b'\n');
+    bytes
+}
+
+/// The document of `show --json`.
+pub(crate) fn show_document(record: &TaskRecord, digest: &ContentId, events: &[Event]) -> Value {
+    let mut document = Map::new();
+    document.insert("schema".into(), "isobox.record/v1".into());
+    document.extend(fields(record, digest, events));
+    Value::Object(document)
+}
+
+fn fields(record: &TaskRecord, digest: &ContentId, events: &[Event]) -> Map<String, Value> {
+    let fields = json!({
+        "schema_version": SCHEMA_VERSION,
+        "id": record.task.to_string(),
+        "record": digest.to_string(),
+        "attempt": record.attempt,
+        "kind": kind(record.kind),
+        "created_at": record.created_at.to_string(),
+        "started_at": record.started_at.map(|moment| moment.to_string()),
+        "ended_at": record.ended_at.to_string(),
+        "command": command(&record.command),
+        "effective_policy": effective_policy(&record.policy),
+        "workspace": workspace(record),
+        "outcome": record.outcome.name(),
+        "outcome_detail": record.outcome_detail,
+        "result": result(record),
+        "promotion": promotion(events),
+        "events": events.iter().map(event).collect::<Vec<_>>(),
+        "warnings": record.warnings,
+        "tools": record.tools.iter().map(|(name, version)| (name.clone(), json!(version))).collect::<Map<_, _>>(),
+        "salt": hex(&record.salt),
+        "parents": record.parents.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    });
+    match fields {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}
+
+/// The name of a kind of Sandbox.
+pub(crate) const fn kind(kind: SandboxKind) -> &'static str {
+    match kind {
+        SandboxKind::Session => "session",
+        SandboxKind::ToolCall => "tool_call",
+    }
+}
+
+/// The Workload Command: a text per argument, or what [`bytes`] makes of those that are not UTF-8.
+pub(crate) fn command(arguments: &[RecordedArgument]) -> Value {
+    arguments.iter().map(|argument| bytes(&argument.shown)).collect()
+}
+
+/// Bytes that need not be text: a string if they are UTF-8, else an object with their `hex` and how they are `shown`.
+pub(crate) fn bytes(bytes: &[u8]) -> Value {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.into(),
+        Err(_) => json!({ "hex": hex(bytes), "shown": Escaped(bytes).to_string() }),
+    }
+}
+
+fn effective_policy(policy: &EffectivePolicy) -> Value {
+    let asked = &policy.asked;
+    let chosen = match asked.backend {
+        BackendChoice::Auto => "auto",
+        BackendChoice::Named(name) => name.name(),
+    };
+    json!({
+        "runtime_backend": policy.backend.name(),
+        "requested_backend": chosen,
+        "network": { "default": asked.network.name(), "allow": asked.network_allow },
+        "path_mode": asked.path_mode.name(),
+        "filesystem": {
+            "expose_workspace": asked.workspace.name(),
+            "read": asked.read.iter().map(|path| bytes(path)).collect::<Vec<_>>(),
+        },
+        "reuse_inputs": asked.reuse_inputs.iter().map(|input| json!({ "kind": input.kind.name(), "value": input.value })).collect::<Vec<_>>(),
+        "enforcement": policy.controls.iter().map(control).collect::<Map<_, _>>(),
+        "limitations": policy.limitations,
+    })
+}
+
+fn control(report: &ControlReport) -> (String, Value) {
+    let enforcement = &report.enforcement;
+    let value = match enforcement {
+        Enforcement::Enforced { mechanism } => json!({ "status": enforcement.word(), "mechanism": mechanism }),
+        Enforcement::PartiallyEnforced { mechanism, reason } => {
+            json!({ "status": enforcement.word(), "mechanism": mechanism, "reason": reason })
+        }
+        Enforcement::NotEnforced { reason } => json!({ "status": enforcement.word(), "reason": reason }),
+    };
+    (report.control.name().to_owned(), value)
+}
+
+fn workspace(record: &TaskRecord) -> Value {
+    let (retention, path) = match &record.workspace {
+        WorkspaceFate::NeverCreated => ("never_created", None),
+        WorkspaceFate::Disposed => ("disposed", None),
+        WorkspaceFate::Retained { host_path } => ("retained", Some(bytes(host_path))),
+    };
+    let source = &record.source;
+    json!({
+        "source_type": "repository",
+        "source": bytes(&source.host_path),
+        "root_commit": source.root_commit.map(|oid| oid.to_string()),
+        "commit": source.commit.to_string(),
+        "branch": source.branch.as_deref().map(bytes),
+        "working_directory": source.working_directory.as_ref().map(|path| bytes(path.as_bytes())),
+        "retention": retention,
+        "path": path,
+    })
+}
+
+fn result(record: &TaskRecord) -> Value {
+    let artifacts = &record.artifacts;
+    let artifact = |found: Option<ContentRef>, path: &str| {
+        found.map(|found| json!({ "path": path, "digest": found.id.to_string(), "length": found.length }))
+    };
+    json!({
+        "exit_code": record.exit.map(Exit::passed_on),
+        "signal": match record.exit { Some(Exit::Signal(signal)) => Some(signal), _ => None },
+        "artifacts": {
+            "stdout": artifact(artifacts.stdout, "artifacts/stdout.txt"),
+            "stderr": artifact(artifacts.stderr, "artifacts/stderr.txt"),
+            "diff": artifact(artifacts.patch, "artifacts/diff.patch"),
+            "change_set": artifacts.change_set.map(change_set),
+            "workspace_git": artifacts.workspace_git.map(reference),
+        },
+        "changes": artifacts.change_set.map(|set| changes(&set)),
+        "stdin": record.stdin.map(reference),
+        "dropped_output_bytes": match record.output_loss { OutputLoss::None => 0, OutputLoss::StoreFailed { dropped_bytes } => dropped_bytes },
+        "usage": {
+            "user_cpu_us": record.usage.user_cpu_us,
+            "system_cpu_us": record.usage.system_cpu_us,
+            "peak_memory_bytes": record.usage.peak_memory_bytes,
+            "peak_memory_of": record.usage.peak_memory_of.map(|scope| match scope {
+                MemoryScope::LargestProcess => "largest_process",
+                MemoryScope::Tree => "tree",
+            }),
+        },
+    })
+}
+
+fn reference(reference: ContentRef) -> Value {
+    json!({ "digest": reference.id.to_string(), "length": reference.length })
+}
+
+fn change_set(set: ChangeSetRef) -> Value {
+    json!({ "digest": set.id.to_string(), "length": set.length })
+}
+
+/// The totals of a Change Set.
+pub(crate) fn changes(set: &ChangeSetRef) -> Value {
+    let summary = set.summary;
+    json!({
+        "added": summary.added,
+        "modified": summary.modified,
+        "deleted": summary.deleted,
+        "not_captured": summary.not_captured,
+    })
+}
+
+/// The state of Promotion: of the last one that was made, or that there was none.
+pub(crate) fn promotion(events: &[Event]) -> Value {
+    let last = events.iter().rev().find_map(|event| match &event.kind {
+        EventKind::Promoted(promoted) => Some((event, promoted)),
+        EventKind::Rejected { .. } => None,
+    });
+    last.map_or_else(|| json!({ "state": "not_promoted" }), |(event, promoted)| promoted_document(event, promoted))
+}
+
+fn promoted_document(event: &Event, promoted: &Promoted) -> Value {
+    json!({
+        "state": "promoted",
+        "promoted_at": event.at.to_string(),
+        "repository": bytes(&promoted.host_path),
+        "commit": promoted.commit.to_string(),
+        "branch": promoted.branch.as_deref().map(bytes),
+        "confirmation": promoted.confirmation.name(),
+        "paths": promoted.paths,
+    })
+}
+
+fn event(event: &Event) -> Value {
+    match &event.kind {
+        EventKind::Promoted(promoted) => promoted_document(event, promoted),
+        EventKind::Rejected { reason } => {
+            json!({ "state": "rejected", "rejected_at": event.at.to_string(), "reason": reason })
+        }
+    }
+}

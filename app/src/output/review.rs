@@ -1,0 +1,100 @@
+//! A person's part in a Promotion: report, question, answer.
+
+use crate::failure::{Failure, FailureKind};
+use crate::output::changes;
+use crate::output::console::Console;
+use crate::output::stdout::unwritten;
+use crate::use_case::promote::Reviewer;
+use isobox_domain::change::ChangeLine;
+use isobox_domain::escape::Escaped;
+use isobox_domain::event::Confirmation;
+use isobox_domain::promotion::PromotionPlan;
+use isobox_domain::report::{Finding, PromotionReport};
+use std::io::{self, BufRead, IsTerminal, Read, Write};
+
+/// Longest answer that is read, in bytes: `yes` and some room for blanks.
+const LONGEST_ANSWER: u64 = 64;
+
+/// How a person is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asking {
+    /// By a question on standard error, answered on standard input.
+    Ask,
+    /// Not at all: the flag `--yes` was given.
+    AnsweredByFlag,
+}
+
+/// Reviews on standard output, asks on standard error.
+pub(crate) struct StandardStreams<W: Write> {
+    pub(crate) out: W,
+    pub(crate) console: Console,
+    pub(crate) asking: Asking,
+}
+
+impl<W: Write> Reviewer for StandardStreams<W> {
+    fn begin(&mut self, plan: &PromotionPlan) -> Result<(), Failure> {
+        writeln!(self.out, "Promotion of {} into {}", plan.task, target(plan)).map_err(unwritten)
+    }
+
+    fn line(&mut self, line: &ChangeLine, findings: &[Finding]) -> Result<(), Failure> {
+        changes::reported(&mut self.out, line, findings).map_err(unwritten)
+    }
+
+    fn end(&mut self, report: &PromotionReport) -> Result<(), Failure> {
+        changes::report_totals(&mut self.out, report).map_err(unwritten)
+    }
+
+    fn confirm(&mut self, plan: &PromotionPlan) -> Result<Confirmation, Failure> {
+        if self.asking == Asking::AnsweredByFlag {
+            return Ok(Confirmation::Flag);
+        }
+        let is_terminal = io::stdin().is_terminal();
+        self.console.question(&format!("Promote {} into {}? Type yes to go on: ", plan.task, target(plan)));
+        let answer = read_answer(&mut io::stdin().lock());
+        if !is_terminal {
+            self.console.question("\n");
+        }
+        match (answer?.as_deref().map(<[u8]>::trim_ascii), is_terminal) {
+            (Some(b"yes"), true) => Ok(Confirmation::Interactive),
+            (Some(b"yes"), false) => Ok(Confirmation::Piped),
+            (Some(b"y"), true) => Ok(Confirmation::Interactive),
+            (Some(_), _) => Err(unconfirmed("the answer was not `yes`")),
+            (None, _) => Err(unconfirmed("there was no answer to read")),
+        }
+    }
+}
+
+/// The repository and branch that a plan writes to, in words.
+pub(crate) fn target(plan: &PromotionPlan) -> String {
+    let branch = match &plan.branch {
+        Some(branch) => format!("branch {}", Escaped(branch.strip_prefix(b"refs/heads/").unwrap_or(branch))),
+        None => "no branch".to_owned(),
+    };
+    format!("{} ({branch}, at {})", Escaped(&plan.host_path), plan.commit.short())
+}
+
+fn read_answer(input: &mut impl BufRead) -> Result<Option<Vec<u8>>, Failure> {
+    let mut line = Vec::new();
+    let read = input.take(LONGEST_ANSWER).read_until(b'\n', &mut line);
+    read.map_err(|error| unconfirmed("the answer could not be read").because(error))?;
+    Ok((!line.is_empty()).then_some(line))
+}
+
+fn unconfirmed(why: &str) -> Failure {
+    Failure::new(FailureKind::PromotionRefused, format!("it was not confirmed: {why}; nothing was changed"))
+        .with_hint("answer yes, or pass --yes where the approval was given elsewhere")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_one_line_and_nothing_to_read_is_none() {
+        let read = |input: &[u8]| read_answer(&mut &input[..]).expect("readable");
+        assert_eq!(read(b"yes\nno\n").as_deref(), Some(&b"yes\n"[..]));
+        assert_eq!(read(b"yes").as_deref(), Some(&b"yes"[..]));
+        assert_eq!(read(b""), None);
+        assert_eq!(read(&[b'y'; 1000]).map(|answer| answer.len()), Some(LONGEST_ANSWER as usize));
+    }
+}

@@ -1,0 +1,95 @@
+//! A record for people.
+
+use crate::output::record_json;
+use crate::output::text;
+use isobox_domain::content::{ContentId, ContentRef};
+use isobox_domain::enforcement::Enforcement;
+use isobox_domain::escape::Escaped;
+use isobox_domain::event::{Event, EventKind};
+use isobox_domain::record::{TaskRecord, WorkspaceFate};
+use std::io::{self, Write};
+
+/// Writes what a reviewer wants to know first: what ran, how it ended, what it changed, what held.
+pub(crate) fn show(out: &mut dyn Write, record: &TaskRecord, digest: &ContentId, events: &[Event]) -> io::Result<()> {
+    let mut field = |name: &str, value: String| writeln!(out, "{name:<12} {value}");
+    field("task", record.task.to_string())?;
+    field("record", digest.to_string())?;
+    field("command", text::command(&record.command))?;
+    field("kind", record_json::kind(record.kind).to_owned())?;
+    field("outcome", text::outcome(record).trim_start_matches("outcome=").to_owned())?;
+    if let Some(detail) = &record.outcome_detail {
+        field("", Escaped(detail.as_bytes()).to_string())?;
+    }
+    field("created", record.created_at.to_string())?;
+    field("ended", record.ended_at.to_string())?;
+    field("source", source(record))?;
+    field("workspace", workspace(record))?;
+    field("changes", changes(record))?;
+    for (name, artifact) in [("stdout", record.artifacts.stdout), ("stderr", record.artifacts.stderr)] {
+        field(name, length(artifact))?;
+    }
+    field("backend", record.policy.backend.name().to_owned())?;
+    for report in &record.policy.controls {
+        field("", format!("{:<12} {}", report.control.name(), enforcement(&report.enforcement)))?;
+    }
+    for event in events {
+        field("event", happened(event))?;
+    }
+    for warning in &record.warnings {
+        field("warning", Escaped(warning.as_bytes()).to_string())?;
+    }
+    Ok(())
+}
+
+fn source(record: &TaskRecord) -> String {
+    let source = &record.source;
+    let branch = source.branch.as_deref().map_or_else(
+        || "detached".to_owned(),
+        |branch| Escaped(branch.strip_prefix(b"refs/heads/").unwrap_or(branch)).to_string(),
+    );
+    format!("{} at {} ({branch})", Escaped(&source.host_path), source.commit.short())
+}
+
+fn workspace(record: &TaskRecord) -> String {
+    match &record.workspace {
+        WorkspaceFate::NeverCreated => "never created".to_owned(),
+        WorkspaceFate::Disposed => "disposed".to_owned(),
+        WorkspaceFate::Retained { host_path } => format!("retained at {}", Escaped(host_path)),
+    }
+}
+
+fn changes(record: &TaskRecord) -> String {
+    let Some(summary) = text::summary(record) else { return "none".to_owned() };
+    let mut words = format!("{} added, {} modified, {} deleted", summary.added, summary.modified, summary.deleted);
+    if summary.not_captured > 0 {
+        words.push_str(&format!(", {} not captured", summary.not_captured));
+    }
+    words
+}
+
+fn length(artifact: Option<ContentRef>) -> String {
+    artifact.map_or("empty".to_owned(), |artifact| text::counted(artifact.length, "byte"))
+}
+
+fn enforcement(enforcement: &Enforcement) -> String {
+    let word = enforcement.word();
+    match enforcement {
+        Enforcement::Enforced { mechanism } => format!("{word} ({mechanism})"),
+        Enforcement::PartiallyEnforced { mechanism, reason } => format!("{word} ({mechanism}; {reason})"),
+        Enforcement::NotEnforced { reason } => format!("{word} ({reason})"),
+    }
+}
+
+fn happened(event: &Event) -> String {
+    match &event.kind {
+        EventKind::Promoted(promoted) => format!(
+            "{} promoted into {} at {} ({}, {})",
+            event.at,
+            Escaped(&promoted.host_path),
+            promoted.commit.short(),
+            text::counted(promoted.paths, "path"),
+            promoted.confirmation.name()
+        ),
+        EventKind::Rejected { reason } => format!("{} rejected: {}", event.at, Escaped(reason.as_bytes())),
+    }
+}

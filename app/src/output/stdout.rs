@@ -1,0 +1,60 @@
+//! Standard output: raw when it is piped, escaped when it is a terminal; and the caller's streams of `run` and `tool`.
+
+use crate::failure::{Failure, FailureKind};
+use crate::output::terminal::TerminalWriter;
+use crate::use_case::attempt::Caller;
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::os::fd::AsFd;
+
+/// Whether what goes to standard output is seen by a terminal.
+pub(crate) fn is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// Standard output for what a workload produced.
+pub(crate) fn for_content() -> Result<Box<dyn Write>, Failure> {
+    content(io::stdout(), is_terminal())
+}
+
+/// Standard error for what a workload wrote to it.
+pub(crate) fn for_error_content() -> Result<Box<dyn Write>, Failure> {
+    content(io::stderr(), io::stderr().is_terminal())
+}
+
+/// Standard output for isobox's own documents and tables, in which everything hostile is escaped already.
+pub(crate) fn for_documents() -> BufWriter<io::StdoutLock<'static>> {
+    BufWriter::new(io::stdout().lock())
+}
+
+/// The caller's streams as `run` and `tool` pass them on.
+pub(crate) fn caller() -> Result<Caller, Failure> {
+    let stdin = io::stdin();
+    let stdin = match stdin.is_terminal() {
+        true => None,
+        false => Some(Box::new(unbuffered(stdin)?) as _),
+    };
+    Ok(Caller { stdin, stdout: for_content()?, stderr: for_error_content()? })
+}
+
+/// The failure of a write to standard output. A reader that went away wanted no more: see [`is_unwanted`].
+pub(crate) fn unwritten(error: io::Error) -> Failure {
+    Failure::new(FailureKind::General, "write to standard output").because(error)
+}
+
+/// Whether a command failed only because nobody reads its output any more.
+pub(crate) fn is_unwanted(failure: &Failure) -> bool {
+    let cause = failure.source.as_ref().and_then(|source| source.downcast_ref::<io::Error>());
+    cause.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+fn content(stream: impl AsFd, is_terminal: bool) -> Result<Box<dyn Write>, Failure> {
+    let stream = unbuffered(stream)?;
+    Ok(if is_terminal { Box::new(TerminalWriter::new(stream)) } else { Box::new(stream) })
+}
+
+fn unbuffered(stream: impl AsFd) -> Result<File, Failure> {
+    let duplicate = stream.as_fd().try_clone_to_owned();
+    let failed = |error| Failure::new(FailureKind::General, "duplicate a standard stream").because(error);
+    duplicate.map(File::from).map_err(failed)
+}

@@ -1,0 +1,83 @@
+//! Small pieces of text for people.
+
+use isobox_domain::change::ChangeSummary;
+use isobox_domain::escape::Escaped;
+use isobox_domain::outcome::Exit;
+use isobox_domain::record::{RecordedArgument, TaskRecord};
+use isobox_domain::timestamp::Timestamp;
+
+/// A command as a person could type it; words that a shell would take apart are quoted, hostile bytes escaped.
+pub(crate) fn command(arguments: &[RecordedArgument]) -> String {
+    arguments.iter().map(|argument| word(&argument.shown)).collect::<Vec<_>>().join(" ")
+}
+
+fn word(bytes: &[u8]) -> String {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./=:,@%+*".contains(byte);
+    let shown = Escaped(bytes).to_string();
+    match !bytes.is_empty() && bytes.iter().all(is_plain) {
+        true => shown,
+        false => format!("'{}'", shown.replace('\'', "'\\''")),
+    }
+}
+
+/// How long ago `moment` was, in its largest unit: `5s`, `3m`, `2h`, `9d`.
+pub(crate) fn age(moment: Timestamp, now: Timestamp) -> String {
+    let seconds = now.unix_ms().saturating_sub(moment.unix_ms()) / 1000;
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m", seconds / 60),
+        3600..86_400 => format!("{}h", seconds / 3600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
+
+/// A number and its noun: `1 file`, `2 files`.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
+/// Why an attempt ended: `outcome=success`, `outcome=workload_command_exit exit_code=3`.
+pub(crate) fn outcome(record: &TaskRecord) -> String {
+    let name = record.outcome.name();
+    match record.exit {
+        Some(Exit::Code(0)) | None => format!("outcome={name}"),
+        Some(exit @ Exit::Code(_)) => format!("outcome={name} exit_code={}", exit.passed_on()),
+        Some(exit @ Exit::Signal(signal)) => {
+            format!("outcome={name} exit_code={} signal={signal}", exit.passed_on())
+        }
+    }
+}
+
+/// The totals of a Change Set: `+1 ~2 -0`, or `-` for none.
+pub(crate) fn changes(summary: Option<ChangeSummary>) -> String {
+    summary
+        .filter(|summary| summary.changed() > 0)
+        .map_or("-".to_owned(), |summary| format!("+{} ~{} -{}", summary.added, summary.modified, summary.deleted))
+}
+
+/// The totals of the Change Set of `record`.
+pub(crate) fn summary(record: &TaskRecord) -> Option<ChangeSummary> {
+    record.artifacts.change_set.map(|change_set| change_set.summary)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_reads_as_it_would_be_typed() {
+        let argument = |shown: &[u8]| RecordedArgument { shown: shown.to_vec(), masked_digest: None };
+        let shown = command(&[argument(b"sh"), argument(b"-c"), argument(b"echo 'a'\n"), argument(b"")]);
+        assert_eq!(shown, "sh -c 'echo '\\''a'\\''\\n' ''");
+    }
+
+    #[test]
+    fn ages_are_told_in_their_largest_unit() {
+        let at = |s: u64| Timestamp::nearest(1_800_000_000_000 + s * 1000);
+        for (seconds, shown) in [(0, "0s"), (59, "59s"), (60, "1m"), (7199, "1h"), (86_400, "1d"), (864_000, "10d")] {
+            assert_eq!(age(at(0), at(seconds)), shown);
+        }
+        assert_eq!(age(at(5), at(0)), "0s");
+    }
+}

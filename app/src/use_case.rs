@@ -1,0 +1,14 @@
+//! Use cases: each a module with one public function and the ports that it touches.
+
+pub(crate) mod attempt;
+pub(crate) mod cat;
+pub(crate) mod diff;
+mod disposal;
+pub(crate) mod init;
+pub(crate) mod list;
+pub(crate) mod logs;
+pub(crate) mod promote;
+pub(crate) mod recover;
+pub(crate) mod select;
+pub(crate) mod settle;
+mod view;

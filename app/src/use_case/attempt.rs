@@ -1,0 +1,108 @@
+//! Executes one Task Attempt: from a request to a durable record, whatever happens on the way.
+
+mod carry_out;
+mod choose;
+mod draft;
+mod publish;
+mod streams;
+
+pub(crate) use carry_out::capture;
+pub(crate) use streams::Caller;
+
+use crate::exit_code::ExitCode;
+use crate::failure::Failure;
+use isobox_domain::command::WorkloadCommand;
+use isobox_domain::policy::ProjectPolicy;
+use isobox_domain::record::{RecordedArgument, SandboxKind, TaskRecord};
+use isobox_ports::{
+    Attempts, Clock, ObjectStore, RecordLog, RuntimeBackend, TaskIds, TrustedRepository, Views, Workspaces,
+};
+
+/// Free bytes that the Task Store must have before a workload is started: enough for a record, its patch and usual output.
+const ROOM_BYTES: u64 = 16 << 20;
+
+/// What an attempt touches.
+#[derive(Clone, Copy)]
+pub(crate) struct Ports<'a> {
+    pub(crate) repository: &'a dyn TrustedRepository,
+    pub(crate) workspaces: &'a dyn Workspaces,
+    /// In order of preference.
+    pub(crate) backends: &'a [&'a dyn RuntimeBackend],
+    pub(crate) attempts: &'a dyn Attempts,
+    pub(crate) records: &'a dyn RecordLog,
+    pub(crate) objects: &'a dyn ObjectStore,
+    pub(crate) views: &'a dyn Views,
+    pub(crate) clock: &'a dyn Clock,
+    pub(crate) task_ids: &'a dyn TaskIds,
+}
+
+/// What is to be attempted.
+#[derive(Debug)]
+pub(crate) struct TaskRequest {
+    /// Session or tool call.
+    pub(crate) kind: SandboxKind,
+    /// What is executed, untouched.
+    pub(crate) command: WorkloadCommand,
+    /// The same as it may be kept: secrets masked.
+    pub(crate) recorded_command: Vec<RecordedArgument>,
+    /// The project's policy with what the command line changed of it.
+    pub(crate) policy: ProjectPolicy,
+    /// What becomes of the Workspace.
+    pub(crate) retention: Retention,
+    /// The caller's own PATH.
+    pub(crate) caller_path: Option<Vec<u8>>,
+}
+
+/// What becomes of the Workspace after the attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Retention {
+    /// It is removed.
+    Dispose,
+    /// It is kept for the user.
+    Retain,
+}
+
+/// What a caller may want to show while an attempt goes on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Progress<'a> {
+    /// The attempt is on record; nothing was started yet.
+    Started(&'a TaskRecord),
+    /// Something went less than well, as a sentence.
+    Warning(&'a str),
+}
+
+/// Receives progress.
+pub(crate) type Tell<'a> = &'a dyn Fn(Progress<'_>);
+
+/// A finished attempt.
+#[derive(Debug)]
+pub(crate) struct Attempted {
+    /// Its record, as published.
+    pub(crate) record: TaskRecord,
+    /// The exit code to pass on.
+    pub(crate) code: ExitCode,
+}
+
+/// Executes `request` in a Sandbox and publishes what came of it.
+///
+/// An error means that no record was published, and says why. Before the workload starts nothing is left behind; after,
+/// the attempt and its Workspace stay for a later start to finish.
+pub(crate) fn attempt(
+    ports: &Ports<'_>,
+    request: &TaskRequest,
+    caller: Caller,
+    tell: Tell<'_>,
+) -> Result<Attempted, Failure> {
+    let source = ports.repository.source()?;
+    let (backend, effective) = choose::choose(ports.backends, &request.policy.sandbox)?;
+    choose::preflight(ports, request, &source)?;
+    let mut record = draft::draft(ports, request, source, effective);
+    let mut attempt = ports.attempts.begin(&record)?;
+    let place = match carry_out::reserve(ports.workspaces, &mut *attempt) {
+        Ok(place) => place,
+        Err(failure) => return Err(publish::give_up(attempt, failure)),
+    };
+    tell(Progress::Started(&record));
+    let performed = carry_out::carry_out(ports, request, backend, caller, &mut *attempt, &mut record, &place);
+    publish::publish(ports, request, attempt, record, &place, performed, tell)
+}

@@ -1,0 +1,205 @@
+//! The attempt itself: Workspace, Sandbox, workload, capture. Whatever fails here becomes part of the record.
+
+use super::streams::{Caller, Delivery, Tee};
+use super::{Ports, TaskRequest};
+use crate::exit_code::ExitCode;
+use crate::failure::{Failure, FailureKind, one_line};
+use crate::use_case::disposal::{self, Launched};
+use isobox_domain::outcome::{Exit, Outcome};
+use isobox_domain::record::{TaskRecord, WorkspaceFate};
+use isobox_ports::{
+    Attempt, EndCause, Ending, LaunchRequest, RuntimeBackend, Sandbox, Workspace, WorkspaceMount, WorkspaceRequest,
+    Workspaces,
+};
+use std::error::Error;
+
+/// How an attempt went, beside what its record says.
+#[derive(Debug)]
+pub(super) struct Performed {
+    /// The exit code to pass on.
+    pub(super) code: ExitCode,
+    /// Whether there is a Workspace to keep or remove.
+    pub(super) workspace: Standing,
+    /// Things to tell the caller that do not belong into the record.
+    pub(super) remarks: Vec<String>,
+}
+
+/// What stands of a Workspace once the workload is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// None, or half of one.
+    Incomplete,
+    /// A whole one, and everything in it that matters is captured.
+    Captured(WorkspaceMount),
+    /// A whole one, which alone holds what the workload did.
+    Needed(WorkspaceMount),
+}
+
+/// Chooses a place for the Workspace and notes it, so that a later start can remove what is there.
+pub(super) fn reserve(workspaces: &dyn Workspaces, attempt: &mut dyn Attempt) -> Result<Vec<u8>, Failure> {
+    let place = workspaces.reserve()?;
+    attempt.note(disposal::PLACE, &place)?;
+    Ok(place)
+}
+
+/// Carries the attempt out and completes `record`, all but what becomes of the Workspace.
+pub(super) fn carry_out(
+    ports: &Ports<'_>,
+    request: &TaskRequest,
+    backend: &dyn RuntimeBackend,
+    caller: Caller,
+    attempt: &mut dyn Attempt,
+    record: &mut TaskRecord,
+    place: &[u8],
+) -> Performed {
+    let created = ports.workspaces.create(place, &WorkspaceRequest { source: &record.source });
+    let workspace = match created {
+        Ok(workspace) => workspace,
+        Err(error) => return unprepared(ports, record, &error, Standing::Incomplete),
+    };
+    record.warnings.extend(workspace.notices.iter().cloned());
+    let started_at = ports.clock.now();
+    let launched = Launched { started_at, mount: workspace.mount.clone() };
+    if let Err(error) = launched.note(attempt) {
+        return unprepared(ports, record, &error, Standing::Captured(workspace.mount));
+    }
+    match launch(request, backend, record, &workspace) {
+        Err(error) => unprepared(ports, record, &*error, Standing::Captured(workspace.mount)),
+        Ok(mut sandbox) => {
+            record.started_at = Some(started_at);
+            supervise(ports, &mut *sandbox, caller, attempt, record, &workspace)
+        }
+    }
+}
+
+fn launch(
+    request: &TaskRequest,
+    backend: &dyn RuntimeBackend,
+    record: &TaskRecord,
+    workspace: &Workspace,
+) -> Result<Box<dyn Sandbox>, Box<dyn Error>> {
+    let launched = backend.launch(&LaunchRequest {
+        command: &request.command,
+        policy: &record.policy,
+        mount: &workspace.mount,
+        working_directory: record.source.working_directory.as_ref(),
+        caller_path: request.caller_path.as_deref(),
+    });
+    launched.map_err(Into::into)
+}
+
+fn unprepared(
+    ports: &Ports<'_>,
+    record: &mut TaskRecord,
+    error: &(dyn Error + 'static),
+    workspace: Standing,
+) -> Performed {
+    record.outcome = Outcome::PreparationFailure;
+    record.outcome_detail = Some(one_line(error));
+    record.ended_at = ports.clock.now();
+    if workspace == Standing::Incomplete {
+        record.workspace = WorkspaceFate::NeverCreated;
+    }
+    Performed { code: ExitCode::ISOBOX_FAILED, workspace, remarks: Vec::new() }
+}
+
+fn supervise(
+    ports: &Ports<'_>,
+    sandbox: &mut dyn Sandbox,
+    caller: Caller,
+    attempt: &mut dyn Attempt,
+    record: &mut TaskRecord,
+    workspace: &Workspace,
+) -> Performed {
+    let mut tee = Tee::new(caller, attempt);
+    let ended = sandbox.supervise(&mut tee);
+    record.ended_at = ports.clock.now();
+    let delivery = tee.finish(record);
+    let code = match ended {
+        Ok(ending) => end(record, ending),
+        Err(error) => {
+            record.outcome = Outcome::ResultCaptureFailure;
+            record.outcome_detail = Some(one_line(&error));
+            ExitCode::ISOBOX_FAILED
+        }
+    };
+    let (code, remarks) = delivered(code, delivery);
+    let mount = sandbox.workspace();
+    match capture(ports.workspaces, attempt, record, &workspace.state, &mount) {
+        Ok(()) => Performed { code, workspace: Standing::Captured(workspace.mount.clone()), remarks },
+        Err(failure) => {
+            uncaptured(record, &failure);
+            let workspace = Standing::Needed(workspace.mount.clone());
+            Performed { code: ExitCode::ISOBOX_FAILED, workspace, remarks }
+        }
+    }
+}
+
+/// Writes down how the workload ended; the exit code to pass on.
+fn end(record: &mut TaskRecord, ending: Ending) -> ExitCode {
+    record.usage = ending.usage;
+    if let Some(killed @ 1..) = ending.killed_processes {
+        let processes = if killed == 1 { "process was" } else { "processes were" };
+        record.warnings.push(format!("{killed} {processes} still there when the command had ended, and killed"));
+    }
+    record.outcome_detail = None;
+    match ending.cause {
+        EndCause::Exited(exit) => {
+            let is_success = exit == Exit::Code(0);
+            record.outcome = if is_success { Outcome::Success } else { Outcome::WorkloadCommandExit };
+            record.exit = Some(exit);
+            ExitCode::of_workload(exit)
+        }
+        EndCause::NotExecutable(why) => unlaunched(record, why, ExitCode::NOT_EXECUTABLE),
+        EndCause::NotFound(why) => unlaunched(record, why, ExitCode::COMMAND_NOT_FOUND),
+        EndCause::Interrupted { signal } => {
+            record.outcome = Outcome::Interruption;
+            record.outcome_detail = Some(format!("isobox received signal {signal} and ended the workload"));
+            ExitCode::of_signal(signal)
+        }
+    }
+}
+
+fn unlaunched(record: &mut TaskRecord, why: String, code: ExitCode) -> ExitCode {
+    record.outcome = Outcome::LaunchFailure;
+    record.outcome_detail = Some(why);
+    code
+}
+
+/// A workload that succeeded while its output did not reach the caller did not succeed for the caller.
+fn delivered(code: ExitCode, delivery: Delivery) -> (ExitCode, Vec<String>) {
+    match delivery {
+        Delivery::Whole => (code, Vec::new()),
+        Delivery::Lost(why) => {
+            let code = if code == ExitCode::SUCCESS { ExitCode::ISOBOX_FAILED } else { code };
+            (code, vec![format!("not all output could be passed on: {why}; the task record has it")])
+        }
+    }
+}
+
+/// Captures what the workload left into `record`.
+pub(crate) fn capture(
+    workspaces: &dyn Workspaces,
+    attempt: &dyn Attempt,
+    record: &mut TaskRecord,
+    state: &[u8],
+    mount: &WorkspaceMount,
+) -> Result<(), Failure> {
+    let mut sink = attempt.capture_sink()?;
+    workspaces.capture(state, mount, &mut *sink)?;
+    let captured = sink.finish()?;
+    record.artifacts.change_set = captured.change_set;
+    record.artifacts.patch = captured.patch;
+    record.artifacts.workspace_git = captured.workspace_git;
+    Ok(())
+}
+
+fn uncaptured(record: &mut TaskRecord, failure: &Failure) {
+    let failure = Failure::new(FailureKind::General, "capture what the workload left").because(one_line(failure));
+    if record.outcome == Outcome::Interruption {
+        record.warnings.push(one_line(&failure));
+    } else {
+        record.outcome = Outcome::ResultCaptureFailure;
+        record.outcome_detail = Some(one_line(&failure));
+    }
+}

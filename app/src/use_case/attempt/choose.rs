@@ -1,0 +1,87 @@
+//! Before anything is made: which backend, under which Effective Policy, and whether the Preflight Rules hold.
+
+use super::{Ports, ROOM_BYTES, TaskRequest};
+use crate::failure::{Failure, FailureKind};
+use isobox_domain::escape::Escaped;
+use isobox_domain::policy::{
+    BackendChoice, BackendName, Capabilities, EffectivePolicy, Refusal, SandboxPolicy, resolve,
+};
+use isobox_domain::preflight::PreflightRule;
+use isobox_domain::source::{Cleanliness, DirtyEntry, DirtyState, WorkspaceSource};
+use isobox_ports::RuntimeBackend;
+
+/// Picks the backend for what was asked, or refuses. Only backends that could be picked are probed.
+pub(super) fn choose<'a>(
+    backends: &[&'a dyn RuntimeBackend],
+    asked: &SandboxPolicy,
+) -> Result<(&'a dyn RuntimeBackend, EffectivePolicy), Failure> {
+    if let Some(input) = asked.reuse_inputs.first() {
+        let what = format!("reuse input `{}` cannot be given to a sandbox yet", input.kind.name());
+        return Err(Failure::new(FailureKind::Usage, what).with_hint("leave out --reuse-input; nothing was started"));
+    }
+    let candidates: Vec<_> = backends.iter().filter(|backend| is_candidate(asked.backend, backend.name())).collect();
+    let capabilities: Vec<Capabilities> = candidates.iter().map(|backend| backend.capabilities()).collect();
+    let effective = resolve(asked, &capabilities).map_err(refused)?;
+    let chosen = candidates.into_iter().find(|backend| backend.name() == effective.backend);
+    let chosen = chosen.ok_or_else(|| Failure::new(FailureKind::General, "the chosen runtime backend is not there"))?;
+    Ok((*chosen, effective))
+}
+
+fn is_candidate(choice: BackendChoice, name: BackendName) -> bool {
+    match choice {
+        BackendChoice::Auto => name != BackendName::Host,
+        BackendChoice::Named(named) => named == name,
+    }
+}
+
+fn refused(refusal: Refusal) -> Failure {
+    let hint = match &refusal {
+        Refusal::BackendUnavailable { backend: BackendName::Bubblewrap, .. } | Refusal::NoBackend { .. } => {
+            "install bubblewrap (Debian, Ubuntu: `apt install bubblewrap`), or ask for `host` by name, which contains nothing"
+        }
+        Refusal::BackendUnavailable { .. } => "ask for `auto`, `bubblewrap` or `host`",
+        Refusal::NetworkAllow { .. } => "remove the rules and choose `network.default: deny` or `inherited`",
+    };
+    Failure::new(FailureKind::General, refusal.to_string()).with_hint(hint)
+}
+
+/// Looks at the Preflight Rules that are in force. Nothing was made yet when one refuses.
+pub(super) fn preflight(ports: &Ports<'_>, request: &TaskRequest, source: &WorkspaceSource) -> Result<(), Failure> {
+    for rule in &request.policy.preflight {
+        match rule {
+            PreflightRule::CleanSource => clean(ports.repository.cleanliness()?, source)?,
+            // A backend that does not start was refused when the policy was resolved.
+            PreflightRule::BackendStarts => {}
+            PreflightRule::StoreWritable => ports.attempts.probe(ROOM_BYTES)?,
+        }
+    }
+    Ok(())
+}
+
+fn clean(cleanliness: Cleanliness, source: &WorkspaceSource) -> Result<(), Failure> {
+    let Cleanliness::Dirty { first, count } = cleanliness else { return Ok(()) };
+    let entries = if count == 1 { "entry" } else { "entries" };
+    let message = format!("the repository {} is not clean: {count} {entries}", Escaped(&source.host_path));
+    Err(Failure::new(FailureKind::General, message)
+        .because(listed(&first, count))
+        .with_hint("commit, stash or ignore them: a task starts from what is committed, and nothing else"))
+}
+
+fn listed(first: &[DirtyEntry], count: u64) -> String {
+    let mut lines: Vec<String> =
+        first.iter().map(|entry| format!("{}: {}", word(entry.state), Escaped(&entry.path))).collect();
+    let rest = count.saturating_sub(first.len() as u64);
+    if rest > 0 {
+        lines.push(format!("… and {rest} more"));
+    }
+    lines.join("\n")
+}
+
+const fn word(state: DirtyState) -> &'static str {
+    match state {
+        DirtyState::Staged => "staged",
+        DirtyState::Unstaged => "changed",
+        DirtyState::Untracked => "untracked",
+        DirtyState::Unmerged => "in conflict",
+    }
+}

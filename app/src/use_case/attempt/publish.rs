@@ -1,0 +1,84 @@
+//! The end of an attempt: its record becomes durable, its View is written, its Workspace goes.
+
+use super::carry_out::{Performed, Standing};
+use super::{Attempted, Ports, Progress, Retention, TaskRequest, Tell};
+use crate::failure::{Failure, one_line};
+use crate::use_case::disposal::Disposal;
+use crate::use_case::view;
+use isobox_domain::escape::Escaped;
+use isobox_domain::record::{TaskRecord, WorkspaceFate};
+use isobox_ports::{Attempt, WorkspaceMount};
+use std::os::unix::ffi::OsStrExt;
+
+/// Forgets an attempt in which nothing was made.
+pub(super) fn give_up(attempt: Box<dyn Attempt>, failure: Failure) -> Failure {
+    match attempt.discard() {
+        Ok(()) => failure,
+        Err(_) => failure.with_hint("a later start removes what is left of the attempt"),
+    }
+}
+
+/// Publishes `record`, then writes its View and removes or keeps the Workspace.
+pub(super) fn publish(
+    ports: &Ports<'_>,
+    request: &TaskRequest,
+    attempt: Box<dyn Attempt>,
+    mut record: TaskRecord,
+    place: &[u8],
+    performed: Performed,
+    tell: Tell<'_>,
+) -> Result<Attempted, Failure> {
+    settle_fate(ports, request, &mut record, place, &performed.workspace);
+    record.warnings.iter().chain(&performed.remarks).for_each(|warning| tell(Progress::Warning(warning)));
+    let disposal = (!matches!(record.workspace, WorkspaceFate::Retained { .. }))
+        .then(|| Disposal::begin(ports.attempts, &record, place));
+    let digest = match ports.records.publish(attempt, &record) {
+        Ok(digest) => digest,
+        Err(error) => return Err(unpublished(Failure::from(error), &record, performed.workspace, disposal)),
+    };
+    let view = view::write(ports.views, ports.objects, &record, &digest, &[], request.policy.views);
+    if let Err(error) = view {
+        tell(Progress::Warning(&format!("the view of the record was not written: {}", one_line(&error))));
+    }
+    if let Some(Err(error)) = disposal.map(|disposal| disposal.perform(ports.workspaces)) {
+        let error = one_line(&error);
+        tell(Progress::Warning(&format!("the workspace was not removed, a later start tries again: {error}")));
+    }
+    Ok(Attempted { record, code: performed.code })
+}
+
+// A Workspace is kept where the user asked for it, and where it alone holds what the workload did.
+fn settle_fate(ports: &Ports<'_>, request: &TaskRequest, record: &mut TaskRecord, place: &[u8], standing: &Standing) {
+    let is_kept = match standing {
+        Standing::Incomplete => return,
+        Standing::Captured(_) => request.retention == Retention::Retain,
+        Standing::Needed(_) => true,
+    };
+    if !is_kept {
+        record.workspace = WorkspaceFate::Disposed;
+        return;
+    }
+    let root = ports.workspaces.retain(place).unwrap_or_else(|error| {
+        record.warnings.push(format!("the workspace was kept as it was: {}", one_line(&error)));
+        let (Standing::Captured(mount) | Standing::Needed(mount)) = standing else { return Default::default() };
+        let WorkspaceMount::Directory { host_path } = mount;
+        host_path.clone()
+    });
+    record.workspace = WorkspaceFate::Retained { host_path: root.as_os_str().as_bytes().to_vec() };
+}
+
+fn unpublished(failure: Failure, record: &TaskRecord, standing: Standing, disposal: Option<Disposal>) -> Failure {
+    // The attempt itself is left for a later start, and so must be the Workspace: its capture may not be durable.
+    if let Some(disposal) = disposal {
+        disposal.cancel();
+    }
+    let kept = match standing {
+        Standing::Incomplete => String::new(),
+        Standing::Captured(WorkspaceMount::Directory { host_path })
+        | Standing::Needed(WorkspaceMount::Directory { host_path }) => {
+            format!("; the workspace was kept at {}", Escaped(host_path.as_os_str().as_bytes()))
+        }
+    };
+    let what = format!("the record of {} could not be published{kept}", record.task);
+    failure.while_doing(what).with_hint("a later start of isobox publishes what is left of it")
+}

@@ -1,0 +1,84 @@
+//! What an attempt notes about its Workspace, so that it is removed in the end whoever is killed when.
+
+use isobox_domain::record::TaskRecord;
+use isobox_domain::timestamp::Timestamp;
+use isobox_ports::{Attempt, Attempts, StoreError, WorkspaceError, WorkspaceMount, Workspaces};
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+/// Note: the state of the Workspace.
+pub(crate) const PLACE: &str = "workspace";
+/// Note: the Workspace is whole and a launch was tried; see [`Launched`].
+const LAUNCHED: &str = "launched";
+/// Note: the attempt stands for the removal of a Workspace alone; its record is published by another one.
+const DISPOSAL: &str = "disposal";
+
+/// What is noted right before a launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Launched {
+    /// When.
+    pub(crate) started_at: Timestamp,
+    /// How the Workspace is mounted.
+    pub(crate) mount: WorkspaceMount,
+}
+
+impl Launched {
+    /// Notes it in `attempt`.
+    pub(crate) fn note(&self, attempt: &mut dyn Attempt) -> Result<(), StoreError> {
+        let WorkspaceMount::Directory { host_path } = &self.mount;
+        let moment = self.started_at.unix_ms().to_le_bytes();
+        attempt.note(LAUNCHED, &[&moment, host_path.as_os_str().as_bytes()].concat())
+    }
+
+    /// What was noted in `attempt`, if it came that far.
+    pub(crate) fn noted(attempt: &dyn Attempt) -> Result<Option<Self>, StoreError> {
+        let noted = attempt.noted(LAUNCHED)?;
+        Ok(noted.and_then(|noted| {
+            let (moment, host_path) = noted.split_first_chunk::<8>()?;
+            let host_path = OsString::from_vec(host_path.to_vec()).into();
+            let started_at = Timestamp::nearest(u64::from_le_bytes(*moment));
+            Some(Self { started_at, mount: WorkspaceMount::Directory { host_path } })
+        }))
+    }
+}
+
+/// A Workspace that is to be removed once the record that it belongs to is durable.
+///
+/// Publishing ends the attempt that named the Workspace. A second one, which is never published, goes on naming it
+/// until it is removed, so that a kill or a failure in between leaves nothing that no later start finds.
+pub(crate) struct Disposal {
+    marker: Option<Box<dyn Attempt>>,
+    place: Vec<u8>,
+}
+
+impl Disposal {
+    /// Announces the removal. Where the store cannot note it any more, the Workspace is removed all the same.
+    pub(crate) fn begin(attempts: &dyn Attempts, record: &TaskRecord, place: &[u8]) -> Self {
+        let marked = attempts.begin(record).and_then(|mut marker| {
+            marker.note(DISPOSAL, b"")?;
+            marker.note(PLACE, place)?;
+            Ok(marker)
+        });
+        Self { marker: marked.ok(), place: place.to_vec() }
+    }
+
+    /// Removes the Workspace. When that does not work, the next start tries again.
+    pub(crate) fn perform(self, workspaces: &dyn Workspaces) -> Result<(), WorkspaceError> {
+        workspaces.dispose(&self.place)?;
+        self.cancel();
+        Ok(())
+    }
+
+    /// Forgets the removal; the Workspace stays.
+    pub(crate) fn cancel(self) {
+        if let Some(marker) = self.marker {
+            // What cannot be removed now is found, and removed, by the next start.
+            marker.discard().ok();
+        }
+    }
+}
+
+/// Whether an abandoned attempt stands for the removal of a Workspace alone.
+pub(crate) fn is_disposal(attempt: &dyn Attempt) -> Result<bool, StoreError> {
+    Ok(attempt.noted(DISPOSAL)?.is_some())
+}

@@ -1,0 +1,181 @@
+//! Brings a reviewed Task Result into its trusted repository: plan, report, confirm, re-check, perform, record.
+
+use crate::failure::{Failure, FailureKind, one_line};
+use crate::use_case::attempt::{Progress, Tell};
+use crate::use_case::diff;
+use crate::use_case::settle::{self, OpenRecords, Receipt};
+use crate::use_case::view;
+use isobox_domain::change::ChangeLine;
+use isobox_domain::content::{ContentId, ContentRef};
+use isobox_domain::event::{Confirmation, Event};
+use isobox_domain::policy::ViewLimit;
+use isobox_domain::promotion::{Candidate, PromotionPlan, PromotionRefusal, Repetition, TargetFacts};
+use isobox_domain::record::TaskRecord;
+use isobox_domain::report::{Finding, PromotionReport, link_content};
+use isobox_ports::{Clock, IndexMode, ObjectStore, Promotion, RecordLog, TrustedRepository, Views};
+use std::io::Read;
+
+/// What a Promotion touches.
+#[derive(Clone, Copy)]
+pub(crate) struct Ports<'a> {
+    pub(crate) repository: &'a dyn TrustedRepository,
+    pub(crate) records: &'a dyn RecordLog,
+    pub(crate) objects: &'a dyn ObjectStore,
+    pub(crate) views: &'a dyn Views,
+    pub(crate) clock: &'a dyn Clock,
+    pub(crate) open_records: OpenRecords<'a>,
+}
+
+/// What is to be promoted, and how.
+#[derive(Clone, Debug)]
+pub(crate) struct PromotionRequest {
+    pub(crate) digest: ContentId,
+    pub(crate) record: TaskRecord,
+    pub(crate) repetition: Repetition,
+    pub(crate) index: IndexMode,
+    pub(crate) extent: Extent,
+    /// Absolute host path of the store's records directory, any bytes.
+    pub(crate) records_directory: Vec<u8>,
+    pub(crate) views: ViewLimit,
+}
+
+/// How far to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// Check and report; change nothing.
+    Rehearse,
+    /// All of it.
+    Perform,
+}
+
+/// How a person takes part.
+pub(crate) trait Reviewer {
+    /// Shows what is about to be reported on.
+    fn begin(&mut self, plan: &PromotionPlan) -> Result<(), Failure>;
+    /// Shows one line of the Promotion Report.
+    fn line(&mut self, line: &ChangeLine, findings: &[Finding]) -> Result<(), Failure>;
+    /// Shows its totals.
+    fn end(&mut self, report: &PromotionReport) -> Result<(), Failure>;
+    /// Asks whether to go on; a refusal is a failure.
+    fn confirm(&mut self, plan: &PromotionPlan) -> Result<Confirmation, Failure>;
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Promoted {
+    /// Everything could be promoted now; nothing was changed.
+    Rehearsed(PromotionPlan),
+    /// Everything was.
+    Performed(PromotionPlan),
+}
+
+/// Promotes a Task Result, all of it or nothing.
+pub(crate) fn promote(
+    ports: &Ports<'_>,
+    request: &PromotionRequest,
+    reviewer: &mut dyn Reviewer,
+    tell: Tell<'_>,
+) -> Result<Promoted, Failure> {
+    let refused = |failure: Failure| failure.while_doing(format!("cannot promote {}", request.record.task));
+    let plan = plan(ports, request).map_err(refused)?;
+    rehearse(ports, &plan).map_err(refused)?;
+    report(ports, request, &plan, reviewer)?;
+    if request.extent == Extent::Rehearse {
+        return Ok(Promoted::Rehearsed(plan));
+    }
+    let confirmation = reviewer.confirm(&plan).map_err(refused)?;
+    let event = perform(ports, request, &plan, confirmation, tell).map_err(refused)?;
+    show_in_view(ports, request, event, tell);
+    Ok(Promoted::Performed(plan))
+}
+
+fn plan(ports: &Ports<'_>, request: &PromotionRequest) -> Result<PromotionPlan, Failure> {
+    let events = ports.records.events(&request.digest)?;
+    let events: Vec<(ContentId, Event)> = events.into_iter().map(|stored| (stored.id, stored.event)).collect();
+    let candidate = Candidate { record: &request.record, id: request.digest, events: &events };
+    let target = TargetFacts { source: ports.repository.source()?, cleanliness: ports.repository.cleanliness()? };
+    PromotionPlan::make(&candidate, &target, request.repetition).map_err(refusal)
+}
+
+fn refusal(refusal: PromotionRefusal) -> Failure {
+    let failure = Failure::new(FailureKind::PromotionRefused, refusal.to_string()).with_hint(refusal.hint());
+    match refusal {
+        PromotionRefusal::Dirty { first, count, .. } => {
+            let rest = count.saturating_sub(first.len() as u64);
+            let more = (rest > 0).then(|| format!("… and {rest} more"));
+            failure.because(first.into_iter().chain(more).collect::<Vec<_>>().join("\n"))
+        }
+        _ => failure,
+    }
+}
+
+fn rehearse(ports: &Ports<'_>, plan: &PromotionPlan) -> Result<(), Failure> {
+    let mut promotion = begin(ports)?;
+    promotion.rehearse(ports.objects.changes(&plan.change_set)?)?;
+    Ok(())
+}
+
+fn begin<'a>(ports: &Ports<'a>) -> Result<Box<dyn Promotion + 'a>, Failure> {
+    let mut promotion = ports.repository.begin_promotion()?;
+    settle::record_unfinished(&mut *promotion, ports.open_records)?;
+    Ok(promotion)
+}
+
+fn report(
+    ports: &Ports<'_>,
+    request: &PromotionRequest,
+    plan: &PromotionPlan,
+    reviewer: &mut dyn Reviewer,
+) -> Result<(), Failure> {
+    reviewer.begin(plan)?;
+    let mut report = PromotionReport::default();
+    diff::each_line(&diff::Ports { objects: ports.objects }, &request.record, &mut |line| {
+        let target = link_content(&line).map(|content| link_target(ports.objects, &content)).transpose()?;
+        let findings = report.examine(&line, target.as_deref());
+        reviewer.line(&line, &findings)
+    })?;
+    reviewer.end(&report)
+}
+
+fn link_target(objects: &dyn ObjectStore, content: &ContentRef) -> Result<Vec<u8>, Failure> {
+    let gone = || Failure::new(FailureKind::Store, format!("object {} is not in the task store", content.id));
+    let mut target = Vec::new();
+    let opened = objects.open(&content.id)?.ok_or_else(gone)?;
+    opened
+        .take(content.length)
+        .read_to_end(&mut target)
+        .map_err(|error| Failure::new(FailureKind::Store, format!("read object {}", content.id)).because(error))?;
+    Ok(target)
+}
+
+/// Takes the lock, looks at everything once more, writes, and records what was done.
+fn perform(
+    ports: &Ports<'_>,
+    request: &PromotionRequest,
+    approved: &PromotionPlan,
+    confirmation: Confirmation,
+    tell: Tell<'_>,
+) -> Result<Event, Failure> {
+    let mut promotion = begin(ports)?;
+    let now = plan(ports, request)?;
+    approved.confirm(&now).map_err(refusal)?;
+    let event = now.event(confirmation, ports.clock.now());
+    let receipt = Receipt { records_directory: request.records_directory.clone(), event: event.clone() }.encode()?;
+    promotion.apply(ports.objects.changes(&now.change_set)?, ports.objects, request.index, &receipt)?;
+    // From here on the journal stands for the event: whoever finds it appends the event.
+    if let Err(error) = ports.records.append(&event) {
+        let failure = Failure::from(error).while_doing("the repository was changed, but that is not on record yet");
+        return Err(failure.with_hint("the next isobox command in this repository records it"));
+    }
+    if let Err(error) = promotion.finish() {
+        tell(Progress::Warning(&one_line(&error)));
+    }
+    Ok(event)
+}
+
+fn show_in_view(ports: &Ports<'_>, request: &PromotionRequest, event: Event, tell: Tell<'_>) {
+    let written = view::write(ports.views, ports.objects, &request.record, &request.digest, &[event], request.views);
+    if let Err(error) = written {
+        tell(Progress::Warning(&format!("the view of the record was not written: {}", one_line(&error))));
+    }
+}

@@ -1,0 +1,112 @@
+//! Finishes what killed starts left: their attempts become records, their Workspaces go.
+
+use crate::failure::{Failure, one_line};
+use crate::use_case::attempt::{self, Progress, Tell};
+use crate::use_case::disposal::{self, Disposal, Launched};
+use crate::use_case::view;
+use isobox_domain::policy::ViewLimit;
+use isobox_domain::record::{TaskRecord, WorkspaceFate};
+use isobox_ports::{Attempt, Attempts, Clock, ObjectStore, RecordLog, Role, StoreError, Views, Workspaces};
+
+/// What a recovery touches.
+#[derive(Clone, Copy)]
+pub(crate) struct Ports<'a> {
+    pub(crate) workspaces: &'a dyn Workspaces,
+    pub(crate) attempts: &'a dyn Attempts,
+    pub(crate) records: &'a dyn RecordLog,
+    pub(crate) objects: &'a dyn ObjectStore,
+    pub(crate) views: &'a dyn Views,
+    pub(crate) clock: &'a dyn Clock,
+}
+
+/// Finishes every abandoned attempt. What cannot be finished now is told as a warning and left for the next start.
+pub(crate) fn recover(ports: &Ports<'_>, views: ViewLimit, tell: Tell<'_>) {
+    let abandoned = match ports.attempts.abandoned() {
+        Ok(abandoned) => abandoned,
+        Err(error) => return warn(tell, "interrupted tasks were not looked for", &Failure::from(error)),
+    };
+    for attempt in abandoned {
+        let task = attempt.draft().task;
+        if let Err(failure) = finish(ports, attempt, views, tell) {
+            warn(tell, &format!("{task} was interrupted, and is not finished yet"), &failure);
+        }
+    }
+}
+
+fn warn(tell: Tell<'_>, what: &str, failure: &Failure) {
+    tell(Progress::Warning(&format!("{what}: {}", one_line(failure))));
+}
+
+fn finish(ports: &Ports<'_>, attempt: Box<dyn Attempt>, views: ViewLimit, tell: Tell<'_>) -> Result<(), Failure> {
+    let is_published = is_published(ports.records, attempt.draft())?;
+    if !is_published && !disposal::is_disposal(&*attempt)? {
+        return record_interruption(ports, attempt, views, tell);
+    }
+    // The marker of a Disposal whose record never came to be is superfluous: the attempt itself names the Workspace.
+    if is_published && let Some(place) = attempt.noted(disposal::PLACE)? {
+        ports.workspaces.dispose(&place)?;
+    }
+    Ok(attempt.discard()?)
+}
+
+fn is_published(records: &dyn RecordLog, draft: &TaskRecord) -> Result<bool, StoreError> {
+    let entries = records.list()?;
+    let is_it = |entry: isobox_domain::record::RecordEntry| entry.task == draft.task && entry.attempt == draft.attempt;
+    // A damaged entry is no proof of a record; what is listed twice is told apart by its digest.
+    Ok(entries.filter_map(Result::ok).any(is_it))
+}
+
+fn record_interruption(
+    ports: &Ports<'_>,
+    attempt: Box<dyn Attempt>,
+    views: ViewLimit,
+    tell: Tell<'_>,
+) -> Result<(), Failure> {
+    let mut record = attempt.draft().clone();
+    let place = attempt.noted(disposal::PLACE)?;
+    let launched = Launched::noted(&*attempt)?;
+    record.ended_at = ports.clock.now();
+    record.started_at = launched.as_ref().map(|launched| launched.started_at);
+    record.artifacts.stdout = attempt.salvage(Role::Stdout)?.filter(|output| output.length > 0);
+    record.artifacts.stderr = attempt.salvage(Role::Stderr)?.filter(|output| output.length > 0);
+    let captured = match (&place, &launched) {
+        (Some(place), Some(launched)) => {
+            attempt::capture(ports.workspaces, &*attempt, &mut record, place, &launched.mount)
+        }
+        _ => Ok(()),
+    };
+    let is_kept = settle_fate(ports, &mut record, place.as_deref(), launched.is_some(), captured);
+    let disposal = place.filter(|_| !is_kept).map(|place| Disposal::begin(ports.attempts, &record, &place));
+    let digest = match ports.records.publish(attempt, &record) {
+        Ok(digest) => digest,
+        Err(error) => {
+            disposal.into_iter().for_each(Disposal::cancel);
+            return Err(error.into());
+        }
+    };
+    tell(Progress::Warning(&format!("{} was interrupted; its record now has what was left of it", record.task)));
+    disposal.map_or(Ok(()), |disposal| disposal.perform(ports.workspaces))?;
+    Ok(view::write(ports.views, ports.objects, &record, &digest, &[], views)?)
+}
+
+/// Decides what becomes of the Workspace; whether it is kept because it could not be captured.
+fn settle_fate(
+    ports: &Ports<'_>,
+    record: &mut TaskRecord,
+    place: Option<&[u8]>,
+    was_launched: bool,
+    captured: Result<(), Failure>,
+) -> bool {
+    record.workspace = if was_launched { WorkspaceFate::Disposed } else { WorkspaceFate::NeverCreated };
+    let (Some(place), Err(failure)) = (place, captured) else { return false };
+    record.warnings.push(format!("what the workload left was not captured: {}", one_line(&failure)));
+    match ports.workspaces.retain(place) {
+        Ok(root) => {
+            let host_path = std::os::unix::ffi::OsStringExt::into_vec(root.into_os_string());
+            record.workspace = WorkspaceFate::Retained { host_path };
+            true
+        }
+        // There is nothing to keep either.
+        Err(_) => false,
+    }
+}

@@ -1,0 +1,283 @@
+//! Which adapter stands behind which port: the only file that names adapters.
+
+use crate::cli::Place;
+use crate::failure::{Failure, FailureKind};
+use crate::use_case::{attempt, init, promote, recover, settle};
+use isobox_domain::escape::Escaped;
+use isobox_domain::masking;
+use isobox_domain::record::RecordedArgument;
+use isobox_domain::task_id::TaskSelector;
+use isobox_git::{GixRepository, GixWorkspaces};
+use isobox_host::{
+    Directories, FsProjectFiles, MaskKey, MaskKeyError, POLICY_PATH, RandomTaskIds, ReadPaths, SystemClock,
+    YamlPolicySource, default_policy_text,
+};
+use isobox_ports::{Clock, ObjectStore, PolicySource, RecordLog, RuntimeBackend, StoreError};
+use isobox_sandbox::{BubblewrapBackend, HostBackend};
+use isobox_store::{FsTaskStore, FsViews};
+use std::cell::RefCell;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Where views lie in a project.
+const VIEWS: &str = ".isobox/tasks";
+/// Where a project's records directory lies in its common Git directory.
+const RECORDS: &str = "isobox";
+
+/// Becomes the process inside a Sandbox if that is what this one was started for; returns otherwise.
+pub(crate) fn enter_stage_if_asked() {
+    isobox_sandbox::stage::enter_if_asked();
+}
+
+/// The clock.
+pub(crate) const fn clock() -> &'static dyn Clock {
+    &SystemClock
+}
+
+/// A Task Store that is there, with its views.
+pub(crate) struct Store {
+    store: FsTaskStore,
+    views: FsViews,
+    directory: PathBuf,
+}
+
+impl Store {
+    /// The store that a command line means: of `--records`, else of the View that names the Task, else of the project.
+    pub(crate) fn find(place: &Place, selector: Option<&TaskSelector>) -> Result<Self, Failure> {
+        let located = Location::find(place, selector)?;
+        Ok(Self { store: FsTaskStore::open(&located.records)?, views: located.views(), directory: located.records })
+    }
+
+    /// Its records and events.
+    pub(crate) fn records(&self) -> &dyn RecordLog {
+        &self.store
+    }
+
+    /// Its objects.
+    pub(crate) fn objects(&self) -> &dyn ObjectStore {
+        &self.store
+    }
+}
+
+/// Where a store and its views lie.
+struct Location {
+    records: PathBuf,
+    views: PathBuf,
+}
+
+impl Location {
+    fn find(place: &Place, selector: Option<&TaskSelector>) -> Result<Self, Failure> {
+        match (&place.records, selector) {
+            (Some(directory), _) => Self::given(directory),
+            (None, Some(TaskSelector::ViewDirectory { path, .. })) => Self::around_view(Path::new(path)),
+            (None, _) => Ok(Self::of_project(&discover(place.source.as_deref())?)),
+        }
+    }
+
+    fn given(directory: &Path) -> Result<Self, Failure> {
+        let directory = absolute(directory)?;
+        Ok(Self { views: directory.clone(), records: directory })
+    }
+
+    fn of_project(repository: &GixRepository) -> Self {
+        Self { records: repository.common_dir().join(RECORDS), views: repository.root().join(VIEWS) }
+    }
+
+    fn around_view(view: &Path) -> Result<Self, Failure> {
+        let views = absolute(view.parent().unwrap_or(Path::new(".")))?;
+        match views.ends_with(VIEWS) {
+            true => Ok(Self::of_project(&discover(views.ancestors().nth(2))?)),
+            false => Self::given(&views),
+        }
+    }
+
+    fn views(&self) -> FsViews {
+        FsViews::new(self.views.clone())
+    }
+}
+
+/// The trusted repository with everything that an attempt or a Promotion needs of it.
+pub(crate) struct Project {
+    repository: GixRepository,
+    workspaces: GixWorkspaces,
+    directories: Directories,
+    backends: (BubblewrapBackend, HostBackend),
+    location: Location,
+}
+
+impl Project {
+    /// The project around `--source`, or the current directory.
+    pub(crate) fn find(place: &Place) -> Result<Self, Failure> {
+        let repository = discover(place.source.as_deref())?;
+        let location = match &place.records {
+            Some(directory) => Location::given(directory)?,
+            None => Location::of_project(&repository),
+        };
+        Self::assemble(repository, location)
+    }
+
+    /// The project at `host_path`, with a store that may be another's.
+    pub(crate) fn at(host_path: &Path, store: &Store) -> Result<Self, Failure> {
+        let repository = discover(Some(host_path))?;
+        let views = Location::of_project(&repository);
+        let is_own = store.directory == views.records;
+        let views = if is_own { views.views } else { store.directory.clone() };
+        Self::assemble(repository, Location { records: store.directory.clone(), views })
+    }
+
+    fn assemble(repository: GixRepository, location: Location) -> Result<Self, Failure> {
+        let directories = Directories::from_environment();
+        let root = directories.workspaces().map_err(unusable_directory)?;
+        let workspaces = GixWorkspaces::new(repository.clone(), root);
+        let backends = (BubblewrapBackend::new(), HostBackend::new());
+        Ok(Self { repository, workspaces, directories, backends, location })
+    }
+
+    /// The project's policy.
+    pub(crate) fn policy(&self) -> impl PolicySource {
+        YamlPolicySource::new(self.repository.root())
+    }
+
+    /// Where the policy lies, for people.
+    pub(crate) fn policy_path(&self) -> String {
+        shown(&self.repository.root().join(POLICY_PATH))
+    }
+
+    /// The project's store, made if it is not there.
+    pub(crate) fn create_store(&self) -> Result<Store, Failure> {
+        let store = FsTaskStore::create(&self.location.records)?;
+        Ok(Store { store, views: self.location.views(), directory: self.location.records.clone() })
+    }
+
+    /// Host paths that `written` in a policy stand for; those that must not be exposed are refused.
+    pub(crate) fn read_paths(&self, written: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, Failure> {
+        if written.is_empty() {
+            return Ok(Vec::new());
+        }
+        let own = [self.directories.config(), self.directories.state(), self.directories.cache()];
+        let mut guarded: Vec<PathBuf> = own.into_iter().filter_map(Result::ok).collect();
+        guarded.extend([self.repository.common_dir().to_owned(), self.location.records.clone()]);
+        let paths = ReadPaths::new(self.directories.home(), &guarded).resolve(written);
+        paths.map_err(|error| Failure::new(FailureKind::Policy, error.to_string()).because(error))
+    }
+
+    /// The arguments of a command as they may be kept. The user's key is needed, and made, only when one looks like a secret.
+    pub(crate) fn masked(&self, arguments: &[Vec<u8>]) -> Result<Vec<RecordedArgument>, Failure> {
+        let key: RefCell<Option<Result<MaskKey, MaskKeyError>>> = RefCell::default();
+        let masked = masking::mask(arguments, &|secret| {
+            let mut key = key.borrow_mut();
+            let key = key.get_or_insert_with(|| MaskKey::load_or_create(&self.directories));
+            // Without a key nothing is recorded: see below.
+            key.as_ref().map_or(isobox_domain::content::ContentId::new([0; 32]), |key| key.digest(secret))
+        });
+        match key.into_inner() {
+            Some(Err(error)) => {
+                let what = "mask the secrets of the command for its record";
+                Err(Failure::new(FailureKind::General, what).because(error))
+            }
+            None | Some(Ok(_)) => Ok(masked),
+        }
+    }
+
+    /// Makes the directory that Workspaces lie in.
+    pub(crate) fn create_workspaces_root(&self) -> Result<(), Failure> {
+        let root = self.directories.workspaces().map_err(unusable_directory)?;
+        Directories::create(&root).map_err(unusable_directory)
+    }
+
+    /// Whether a Promotion into the repository was killed before it had come to its end.
+    pub(crate) fn has_unfinished_promotion(&self) -> bool {
+        self.repository.has_unfinished_promotion()
+    }
+
+    /// Hands the ports of an attempt to `act`.
+    pub(crate) fn with_attempt_ports<T>(&self, store: &Store, act: impl FnOnce(&attempt::Ports<'_>) -> T) -> T {
+        let backends: [&dyn RuntimeBackend; 2] = [&self.backends.0, &self.backends.1];
+        act(&attempt::Ports {
+            repository: &self.repository,
+            workspaces: &self.workspaces,
+            backends: &backends,
+            attempts: &store.store,
+            records: &store.store,
+            objects: &store.store,
+            views: &store.views,
+            clock: clock(),
+            task_ids: &RandomTaskIds,
+        })
+    }
+
+    /// The ports of a recovery.
+    pub(crate) fn recover_ports<'a>(&'a self, store: &'a Store) -> recover::Ports<'a> {
+        recover::Ports {
+            workspaces: &self.workspaces,
+            attempts: &store.store,
+            records: &store.store,
+            objects: &store.store,
+            views: &store.views,
+            clock: clock(),
+        }
+    }
+
+    /// The ports that settle a killed Promotion.
+    pub(crate) fn settle_ports(&self) -> settle::Ports<'_> {
+        settle::Ports { repository: &self.repository, open_records: &open_records }
+    }
+
+    /// The ports of a Promotion.
+    pub(crate) fn promote_ports<'a>(&'a self, store: &'a Store) -> promote::Ports<'a> {
+        promote::Ports {
+            repository: &self.repository,
+            records: &store.store,
+            objects: &store.store,
+            views: &store.views,
+            clock: clock(),
+            open_records: &open_records,
+        }
+    }
+
+    /// The records directory, as a Promotion's receipt keeps it.
+    pub(crate) fn records_directory(&self) -> Vec<u8> {
+        self.location.records.as_os_str().as_bytes().to_vec()
+    }
+}
+
+/// What `init` made, and where.
+pub(crate) struct Initialised {
+    /// Root of the project.
+    pub(crate) root: PathBuf,
+    /// Paths from the root that were written.
+    pub(crate) written: Vec<isobox_domain::repo_path::RepoPath>,
+}
+
+/// Sets up the repository around `directory`.
+pub(crate) fn initialise(directory: Option<&Path>) -> Result<Initialised, Failure> {
+    let repository = discover(directory)?;
+    let root = repository.root().to_owned();
+    let (files, policy) = (FsProjectFiles::new(&root), YamlPolicySource::new(&root));
+    let written = init::init(&init::Ports { files: &files, policy: &policy }, POLICY_PATH, default_policy_text())?;
+    Ok(Initialised { root, written })
+}
+
+fn discover(directory: Option<&Path>) -> Result<GixRepository, Failure> {
+    Ok(GixRepository::discover(directory.unwrap_or(Path::new(".")))?)
+}
+
+fn open_records(directory: &[u8]) -> Result<Box<dyn RecordLog>, StoreError> {
+    Ok(Box::new(FsTaskStore::open(Path::new(OsStr::from_bytes(directory)))?))
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(path)
+        .map_err(|error| Failure::new(FailureKind::Usage, format!("make {} absolute", shown(path))).because(error))
+}
+
+fn unusable_directory(error: isobox_host::DirectoriesError) -> Failure {
+    Failure::new(FailureKind::General, "a directory of isobox cannot be used")
+        .because(error)
+        .with_hint("set HOME, or XDG_STATE_HOME, to an absolute path of your own")
+}
+
+fn shown(path: &Path) -> String {
+    Escaped(path.as_os_str().as_bytes()).to_string()
+}
