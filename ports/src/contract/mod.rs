@@ -1,1 +1,4 @@
 //! Contract suites: the cases that every adapter and every fake of a port must pass.
+
+pub mod repository;
+pub mod workspaces;

@@ -1,5 +1,11 @@
 //! Fakes with state that obey the contracts, for tests of what stands on the ports.
 
+mod recording_sink;
+mod repository;
 mod runtime_backend;
+mod workspaces;
 
+pub use recording_sink::RecordingSink;
+pub use repository::InMemoryRepository;
 pub use runtime_backend::{Line, Performance, Scene, ScriptedBackend};
+pub use workspaces::{DirectoryWorkspaces, Files};

@@ -1,0 +1,70 @@
+//! What every implementation of [`TrustedRepository`] keeps when it is looked at.
+
+use crate::TrustedRepository;
+use isobox_domain::repo_path::RepoPath;
+use isobox_domain::source::{Cleanliness, DirtyEntry, DirtyState, WorkspaceSource};
+use libtest_mimic::{Failed, Trial};
+
+/// A clean repository with at least one commit, for one case.
+pub trait RepositoryFixture {
+    /// The implementation under test.
+    fn repository(&self) -> &dyn TrustedRepository;
+
+    /// What it must say of its source.
+    fn expected_source(&self) -> WorkspaceSource;
+
+    /// Puts a file that the commit does not have into the working tree.
+    fn add_untracked(&self, path: &RepoPath);
+
+    /// Something that differs whenever a byte of the repository, its index included, or a time of modification does.
+    fn fingerprint(&self) -> Vec<u8>;
+}
+
+type Case = fn(&dyn RepositoryFixture) -> Result<(), Failed>;
+
+const CASES: &[(&str, Case)] = &[
+    ("the_source_is_pinned_at_head", source_is_pinned),
+    ("a_repository_as_its_head_says_is_clean", untouched_is_clean),
+    ("what_makes_it_dirty_is_listed_in_path_order_ten_at_most_with_a_count", dirt_is_listed),
+    ("looking_writes_nothing", looking_writes_nothing),
+];
+
+/// The suite, as tests of `name`. `fixture` is called once a case.
+pub fn cases<F: RepositoryFixture + 'static>(name: &str, fixture: fn() -> F) -> Vec<Trial> {
+    let trial = |(case, run): &(&str, Case)| {
+        let run = *run;
+        Trial::test(format!("{name}::{case}"), move || run(&fixture()))
+    };
+    CASES.iter().map(trial).collect()
+}
+
+fn source_is_pinned(fixture: &dyn RepositoryFixture) -> Result<(), Failed> {
+    assert_eq!(fixture.repository().source()?, fixture.expected_source());
+    Ok(())
+}
+
+fn untouched_is_clean(fixture: &dyn RepositoryFixture) -> Result<(), Failed> {
+    assert_eq!(fixture.repository().cleanliness()?, Cleanliness::Clean);
+    Ok(())
+}
+
+fn dirt_is_listed(fixture: &dyn RepositoryFixture) -> Result<(), Failed> {
+    // Invalid UTF-8 sorts after every letter, a newline before.
+    let names = [b"z\n".as_slice(), b"\xff", b"a", b"b", b"c", b"d", b"e", b"f", b"g", b"h", b"i", b"j"];
+    for name in names {
+        fixture.add_untracked(&RepoPath::parse(name)?);
+    }
+    let listed = [b"a".as_slice(), b"b", b"c", b"d", b"e", b"f", b"g", b"h", b"i", b"j"];
+    let entry = |path: &[u8]| DirtyEntry { path: path.to_vec(), state: DirtyState::Untracked };
+    let first = listed.into_iter().map(entry).collect();
+    assert_eq!(fixture.repository().cleanliness()?, Cleanliness::Dirty { first, count: 12 });
+    Ok(())
+}
+
+fn looking_writes_nothing(fixture: &dyn RepositoryFixture) -> Result<(), Failed> {
+    let before = fixture.fingerprint();
+    fixture.repository().source()?;
+    fixture.repository().cleanliness()?;
+    assert!(fixture.fingerprint() == before, "something was written");
+    Ok(())
+}

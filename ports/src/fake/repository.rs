@@ -1,0 +1,184 @@
+//! A trusted repository in memory.
+
+use super::Files;
+use crate::{
+    Applied, ApplyError, Cause, ChangeLines, IndexMode, ObjectStore, Promotion, RepositoryError, TrustedRepository,
+    Unfinished,
+};
+use isobox_domain::change::{Change, ChangeLine, Mode};
+use isobox_domain::content::{ContentId, ContentRef};
+use isobox_domain::repo_path::RepoPath;
+use isobox_domain::source::{Cleanliness, DirtyEntry, DirtyState, WorkspaceSource};
+use std::io::Read;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A working tree in memory, at a commit that never moves by itself. What a Promotion wrote makes it dirty.
+pub struct InMemoryRepository {
+    committed: Files,
+    state: Mutex<State>,
+}
+
+struct State {
+    source: WorkspaceSource,
+    files: Files,
+    is_locked: bool,
+    receipt: Option<Vec<u8>>,
+}
+
+impl InMemoryRepository {
+    /// A clean repository with `files` in its HEAD, which is `source`.
+    pub fn new(source: WorkspaceSource, files: Files) -> Self {
+        let state = State { source, files: files.clone(), is_locked: false, receipt: None };
+        Self { committed: files, state: Mutex::new(state) }
+    }
+
+    /// The files of the working tree.
+    pub fn files(&self) -> Files {
+        self.lock().files.clone()
+    }
+
+    /// Puts a file into the working tree, or takes it away.
+    pub fn edit(&self, path: &RepoPath, file: Option<(Mode, Vec<u8>)>) {
+        let files = &mut self.lock().files;
+        match file {
+            Some(file) => drop(files.insert(path.clone(), file)),
+            None => drop(files.remove(path)),
+        }
+    }
+
+    /// Moves HEAD: what `source` says from now on.
+    pub fn move_head(&self, source: WorkspaceSource) {
+        self.lock().source = source;
+    }
+
+    /// Makes it look as if a Promotion with this receipt had been killed after its point of no return.
+    pub fn leave_unfinished(&self, receipt: &[u8]) {
+        self.lock().receipt = Some(receipt.to_vec());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl TrustedRepository for InMemoryRepository {
+    fn source(&self) -> Result<WorkspaceSource, RepositoryError> {
+        Ok(self.lock().source.clone())
+    }
+
+    fn cleanliness(&self) -> Result<Cleanliness, RepositoryError> {
+        let files = self.files();
+        let mut paths: Vec<_> = files.keys().chain(self.committed.keys()).collect();
+        paths.sort();
+        paths.dedup();
+        paths.retain(|path| files.get(*path) != self.committed.get(*path));
+        if paths.is_empty() {
+            return Ok(Cleanliness::Clean);
+        }
+        let state = |path: &RepoPath| match self.committed.contains_key(path) {
+            true => DirtyState::Unstaged,
+            false => DirtyState::Untracked,
+        };
+        let entry = |path: &RepoPath| DirtyEntry { path: path.as_bytes().to_vec(), state: state(path) };
+        let first = paths.iter().take(Cleanliness::SHOWN).map(|path| entry(path)).collect();
+        Ok(Cleanliness::Dirty { first, count: paths.len() as u64 })
+    }
+
+    fn begin_promotion(&self) -> Result<Box<dyn Promotion + '_>, RepositoryError> {
+        let mut state = self.lock();
+        if state.is_locked {
+            let host_path = String::from_utf8_lossy(&state.source.host_path).into_owned();
+            return Err(RepositoryError::Locked { host_path });
+        }
+        state.is_locked = true;
+        let unfinished = state.receipt.clone().map(|receipt| Unfinished { receipt });
+        Ok(Box::new(InMemoryPromotion { repository: self, unfinished }))
+    }
+}
+
+struct InMemoryPromotion<'a> {
+    repository: &'a InMemoryRepository,
+    unfinished: Option<Unfinished>,
+}
+
+impl InMemoryPromotion<'_> {
+    fn changes(&self, lines: ChangeLines<'_>) -> Result<Vec<Change>, ApplyError> {
+        let lines = lines.collect::<Result<Vec<_>, _>>().map_err(|e| failure("read the changes", e))?;
+        let changes = lines.into_iter().filter_map(|line| match line {
+            ChangeLine::Change(change) => Some(change),
+            ChangeLine::NotCaptured(_) => None,
+        });
+        let changes: Vec<_> = changes.collect();
+        let files = self.repository.files();
+        let conflicts: Vec<_> = changes.iter().filter(|change| !matches(&files, change)).collect();
+        if conflicts.is_empty() {
+            return Ok(changes);
+        }
+        let first = conflicts.iter().map(|change| format!("{}: it is not as the task found it", change.path));
+        Err(ApplyError::Conflicts { first: first.take(10).collect(), count: conflicts.len() as u64 })
+    }
+}
+
+impl Promotion for InMemoryPromotion<'_> {
+    fn unfinished(&self) -> Option<&Unfinished> {
+        self.unfinished.as_ref()
+    }
+
+    fn rehearse(&mut self, changes: ChangeLines<'_>) -> Result<Applied, ApplyError> {
+        Ok(Applied { paths: self.changes(changes)?.len() as u64 })
+    }
+
+    fn apply(
+        &mut self,
+        changes: ChangeLines<'_>,
+        objects: &dyn ObjectStore,
+        _index: IndexMode,
+        receipt: &[u8],
+    ) -> Result<Applied, ApplyError> {
+        let changes = self.changes(changes)?;
+        let mut files = self.repository.files();
+        for change in &changes {
+            match &change.after {
+                None => drop(files.remove(&change.path)),
+                Some(after) => {
+                    let content = load(objects, &after.content).map_err(|e| failure("read what changed", e))?;
+                    files.insert(change.path.clone(), (after.mode, content));
+                }
+            }
+        }
+        let mut state = self.repository.lock();
+        state.files = files;
+        state.receipt = Some(receipt.to_vec());
+        Ok(Applied { paths: changes.len() as u64 })
+    }
+
+    fn finish(&mut self) -> Result<(), ApplyError> {
+        self.repository.lock().receipt = None;
+        self.unfinished = None;
+        Ok(())
+    }
+}
+
+impl Drop for InMemoryPromotion<'_> {
+    fn drop(&mut self) {
+        self.repository.lock().is_locked = false;
+    }
+}
+
+/// Whether the path is as the change's `before` says, and can be promoted at all.
+fn matches(files: &Files, change: &Change) -> bool {
+    let id = |content: &[u8]| ContentId::new(*blake3::hash(content).as_bytes());
+    let found = files.get(&change.path).map(|(mode, content)| (*mode, Some(id(content))));
+    let expected = change.before.as_ref().map(|before| (before.mode, before.content.map(|content| content.id)));
+    change.submodule.is_none() && found == expected
+}
+
+fn load(objects: &dyn ObjectStore, content: &ContentRef) -> Result<Vec<u8>, Cause> {
+    let mut bytes = Vec::new();
+    objects.open(&content.id)?.ok_or("an object is not in the store")?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn failure(operation: &str, source: Cause) -> ApplyError {
+    ApplyError::Io { operation: operation.to_owned(), source }
+}

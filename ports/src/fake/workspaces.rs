@@ -1,0 +1,168 @@
+//! Workspaces of files that a test names.
+
+use crate::{CaptureSink, Cause, Workspace, WorkspaceError, WorkspaceMount, WorkspaceRequest, Workspaces};
+use isobox_domain::change::{After, Before, Change, ChangeLine, Mode, NotCaptured, NotCapturedReason};
+use isobox_domain::content::{ContentId, ContentRef};
+use isobox_domain::git_oid::GitOid;
+use isobox_domain::repo_path::RepoPath;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Files by their path: kind and content.
+pub type Files = BTreeMap<RepoPath, (Mode, Vec<u8>)>;
+
+/// Makes Workspaces as directories with the same files each time, and captures by reading all of them. Knows no
+/// `.gitignore` and writes no patch.
+pub struct DirectoryWorkspaces {
+    files: Files,
+    root: PathBuf,
+}
+
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+impl DirectoryWorkspaces {
+    /// Workspaces with `files` (no submodule among them) below the absolute directory `root`.
+    pub fn new(files: Files, root: PathBuf) -> Self {
+        Self { files, root }
+    }
+
+    fn write(&self, root: &Path) -> io::Result<()> {
+        fs::create_dir_all(root.join(".git"))?;
+        for (path, (mode, content)) in &self.files {
+            let file = root.join(OsStr::from_bytes(path.as_bytes()));
+            fs::create_dir_all(file.parent().unwrap_or(root))?;
+            if *mode == Mode::Symlink {
+                symlink(OsStr::from_bytes(content), file)?;
+                continue;
+            }
+            fs::write(&file, content)?;
+            let permissions = if *mode == Mode::Executable { 0o755 } else { 0o644 };
+            fs::set_permissions(&file, fs::Permissions::from_mode(permissions))?;
+        }
+        Ok(())
+    }
+
+    fn compare(&self, root: &Path, sink: &mut dyn CaptureSink) -> Result<(), Cause> {
+        let mut lines: BTreeMap<Vec<u8>, ChangeLine> = BTreeMap::new();
+        let mut found = Files::new();
+        let mut pending = vec![root.to_owned()];
+        while let Some(directory) = pending.pop() {
+            for entry in fs::read_dir(&directory)? {
+                let entry = entry?.path();
+                let path = entry.strip_prefix(root)?.as_os_str().as_bytes().to_vec();
+                let kind = entry.symlink_metadata()?.file_type();
+                match special(kind) {
+                    _ if path == b".git" => {}
+                    Some(reason) => {
+                        let line = NotCaptured { workspace_path: path.clone(), reason };
+                        lines.insert(path, ChangeLine::NotCaptured(line));
+                    }
+                    None if kind.is_dir() => pending.push(entry),
+                    None => drop(found.insert(RepoPath::parse(path)?, read(&entry)?)),
+                }
+            }
+        }
+        for path in found.keys().chain(self.files.keys()) {
+            let (before, after) = (self.files.get(path), found.get(path));
+            if before != after {
+                let before = before.map(|(mode, content)| before_of(*mode, content));
+                let after = after.map(|(mode, content)| after_of(*mode, content, sink)).transpose()?;
+                let change = Change { path: path.clone(), before, after, renamed_from: None, submodule: None };
+                lines.insert(path.as_bytes().to_vec(), ChangeLine::Change(change));
+            }
+        }
+        lines.into_values().try_for_each(|line| sink.line(line))
+    }
+}
+
+impl Workspaces for DirectoryWorkspaces {
+    fn reserve(&self) -> Result<Vec<u8>, WorkspaceError> {
+        let name = format!("ws-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        Ok(self.root.join(name).into_os_string().into_encoded_bytes())
+    }
+
+    fn create(&self, reserved: &[u8], _request: &WorkspaceRequest<'_>) -> Result<Workspace, WorkspaceError> {
+        let host_path = container(reserved).join("root");
+        self.write(&host_path).map_err(|e| failure("write the workspace", e))?;
+        Ok(Workspace { mount: WorkspaceMount::Directory { host_path }, state: reserved.to_vec(), notices: vec![] })
+    }
+
+    fn capture(
+        &self,
+        _state: &[u8],
+        mounted: &WorkspaceMount,
+        sink: &mut dyn CaptureSink,
+    ) -> Result<(), WorkspaceError> {
+        let WorkspaceMount::Directory { host_path } = mounted;
+        self.compare(host_path, sink).map_err(|e| failure("capture the workspace", e))
+    }
+
+    fn dispose(&self, state: &[u8]) -> Result<(), WorkspaceError> {
+        let container = container(state);
+        let removed = open_up(&container).and_then(|()| fs::remove_dir_all(&container));
+        match removed {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(failure("remove the workspace", e)),
+            _ => Ok(()),
+        }
+    }
+
+    fn retain(&self, state: &[u8]) -> Result<PathBuf, WorkspaceError> {
+        Ok(container(state).join("root"))
+    }
+}
+
+fn container(state: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(state))
+}
+
+/// Gives every directory back to its owner.
+fn open_up(directory: &Path) -> io::Result<()> {
+    fs::set_permissions(directory, fs::Permissions::from_mode(0o700))?;
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            open_up(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn special(kind: fs::FileType) -> Option<NotCapturedReason> {
+    if kind.is_fifo() {
+        Some(NotCapturedReason::Fifo)
+    } else if kind.is_socket() {
+        Some(NotCapturedReason::Socket)
+    } else {
+        None
+    }
+}
+
+fn read(path: &Path) -> io::Result<(Mode, Vec<u8>)> {
+    let metadata = path.symlink_metadata()?;
+    if metadata.is_symlink() {
+        return Ok((Mode::Symlink, fs::read_link(path)?.into_os_string().into_encoded_bytes()));
+    }
+    let mode = if metadata.permissions().mode() & 0o100 == 0 { Mode::File } else { Mode::Executable };
+    Ok((mode, fs::read(path)?))
+}
+
+fn before_of(mode: Mode, content: &[u8]) -> Before {
+    let hash = *blake3::hash(content).as_bytes();
+    let content = ContentRef { id: ContentId::new(hash), length: content.len() as u64 };
+    Before { mode, oid: GitOid::Sha256(hash), content: Some(content) }
+}
+
+fn after_of(mode: Mode, mut content: &[u8], sink: &mut dyn CaptureSink) -> Result<After, Cause> {
+    let binary = content.iter().take(8000).any(|&byte| byte == 0);
+    Ok(After { mode, content: sink.content(&mut content)?, binary })
+}
+
+fn failure(operation: &str, source: impl Into<Cause>) -> WorkspaceError {
+    WorkspaceError::Io { operation: operation.to_owned(), source: source.into() }
+}

@@ -1,0 +1,90 @@
+//! The fakes of the trusted repository and of Workspaces keep the contracts of their ports.
+
+use isobox_domain::change::Mode;
+use isobox_domain::git_oid::GitOid;
+use isobox_domain::repo_path::RepoPath;
+use isobox_domain::source::WorkspaceSource;
+use isobox_ports::contract::{repository, workspaces};
+use isobox_ports::fake::{DirectoryWorkspaces, Files, InMemoryRepository};
+use isobox_ports::{TrustedRepository, Workspaces};
+use std::path::PathBuf;
+
+fn source() -> WorkspaceSource {
+    let commit = GitOid::Sha1([7; 20]);
+    let branch = Some(b"refs/heads/main".to_vec());
+    WorkspaceSource {
+        host_path: b"/home/ana/app".to_vec(),
+        root_commit: Some(commit),
+        commit,
+        branch,
+        working_directory: None,
+    }
+}
+
+fn files() -> Files {
+    let parse = |path: &[u8]| RepoPath::parse(path).expect("a valid path");
+    workspaces::FILES.iter().map(|(path, mode, content)| (parse(path), (*mode, content.to_vec()))).collect()
+}
+
+struct FakeWorkspaces {
+    directory: tempfile::TempDir,
+    workspaces: DirectoryWorkspaces,
+}
+
+impl FakeWorkspaces {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let workspaces = DirectoryWorkspaces::new(files(), directory.path().join("workspaces"));
+        Self { directory, workspaces }
+    }
+}
+
+impl workspaces::WorkspacesFixture for FakeWorkspaces {
+    fn workspaces(&self) -> &dyn Workspaces {
+        &self.workspaces
+    }
+
+    fn later(&self) -> Box<dyn Workspaces> {
+        Box::new(DirectoryWorkspaces::new(files(), self.workspaces_root()))
+    }
+
+    fn source(&self) -> WorkspaceSource {
+        source()
+    }
+
+    fn workspaces_root(&self) -> PathBuf {
+        self.directory.path().join("workspaces")
+    }
+
+    fn source_root(&self) -> PathBuf {
+        self.directory.path().join("no-source-on-disk")
+    }
+}
+
+struct FakeRepository(InMemoryRepository);
+
+impl repository::RepositoryFixture for FakeRepository {
+    fn repository(&self) -> &dyn TrustedRepository {
+        &self.0
+    }
+
+    fn expected_source(&self) -> WorkspaceSource {
+        source()
+    }
+
+    fn add_untracked(&self, path: &RepoPath) {
+        self.0.edit(path, Some((Mode::File, b"x".to_vec())));
+    }
+
+    fn fingerprint(&self) -> Vec<u8> {
+        format!("{:?}", self.0.files()).into_bytes()
+    }
+}
+
+fn main() {
+    let arguments = libtest_mimic::Arguments::from_args();
+    let workspaces = workspaces::cases("directory_workspaces", FakeWorkspaces::new);
+    let fake_repository = || FakeRepository(InMemoryRepository::new(source(), files()));
+    let repository = repository::cases("in_memory_repository", fake_repository);
+    libtest_mimic::run(&arguments, workspaces.into_iter().chain(repository).collect()).exit();
+}
