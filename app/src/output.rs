@@ -6,6 +6,7 @@ pub(crate) mod errors;
 pub(crate) mod lifecycle;
 pub(crate) mod list;
 pub(crate) mod record_json;
+pub(crate) mod report_json;
 pub(crate) mod review;
 pub(crate) mod show;
 pub(crate) mod stdout;

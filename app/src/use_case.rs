@@ -9,6 +9,7 @@ pub(crate) mod list;
 pub(crate) mod logs;
 pub(crate) mod promote;
 pub(crate) mod recover;
+pub(crate) mod report;
 pub(crate) mod select;
 pub(crate) mod settle;
 mod view;

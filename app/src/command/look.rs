@@ -6,7 +6,7 @@ use crate::failure::{Failure, FailureKind, one_line};
 use crate::output::console::Console;
 use crate::output::list::ListWriter;
 use crate::output::stdout::{self, unwritten};
-use crate::output::{changes, record_json, show as shown};
+use crate::output::{changes, record_json, report_json, show as shown};
 use crate::use_case::list::events;
 use crate::use_case::select::{self, Selected};
 use crate::use_case::{cat as find, diff as walk, list as listing, logs as copying};
@@ -63,7 +63,8 @@ pub(super) fn show(arguments: &ShowArguments) -> Result<ExitCode, Failure> {
     let mut out = stdout::for_documents();
     let written = match arguments.json {
         true => {
-            writeln!(out, "{:#}", record_json::show_document(&selected.record, &selected.digest, &events))
+            let report = report_json::document(store.objects(), &selected.record)?;
+            writeln!(out, "{:#}", record_json::show_document(&selected.record, &selected.digest, &events, report))
         }
         false => shown::show(&mut out, &selected.record, &selected.digest, &events),
     };

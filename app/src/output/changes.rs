@@ -88,7 +88,8 @@ const fn letter(kind: ChangeKind) -> char {
     }
 }
 
-fn reason(left_out: &NotCaptured) -> String {
+/// Why something was left out, in words.
+pub(crate) fn reason(left_out: &NotCaptured) -> String {
     match &left_out.reason {
         NotCapturedReason::Ignored { rule, rule_file, origin } => {
             let whose = if *origin == RuleOrigin::Workload { ", which the workload added" } else { "" };

@@ -14,21 +14,21 @@ use serde_json::{Map, Value, json};
 const SCHEMA_VERSION: &str = "v2";
 
 /// The bytes of `record.json`.
-pub(crate) fn view_document(record: &TaskRecord, digest: &ContentId, events: &[Event]) -> Vec<u8> {
-    let mut bytes = format!("{:#}", Value::Object(fields(record, digest, events))).into_bytes();
+pub(crate) fn view_document(record: &TaskRecord, digest: &ContentId, events: &[Event], report: Value) -> Vec<u8> {
+    let mut bytes = format!("{:#}", Value::Object(fields(record, digest, events, report))).into_bytes();
     bytes.push(b'\n');
     bytes
 }
 
 /// The document of `show --json`.
-pub(crate) fn show_document(record: &TaskRecord, digest: &ContentId, events: &[Event]) -> Value {
+pub(crate) fn show_document(record: &TaskRecord, digest: &ContentId, events: &[Event], report: Value) -> Value {
     let mut document = Map::new();
     document.insert("schema".into(), "isobox.record/v1".into());
-    document.extend(fields(record, digest, events));
+    document.extend(fields(record, digest, events, report));
     Value::Object(document)
 }
 
-fn fields(record: &TaskRecord, digest: &ContentId, events: &[Event]) -> Map<String, Value> {
+fn fields(record: &TaskRecord, digest: &ContentId, events: &[Event], report: Value) -> Map<String, Value> {
     let fields = json!({
         "schema_version": SCHEMA_VERSION,
         "id": record.task.to_string(),
@@ -45,6 +45,7 @@ fn fields(record: &TaskRecord, digest: &ContentId, events: &[Event]) -> Map<Stri
         "outcome_detail": record.outcome_detail,
         "result": result(record),
         "promotion": promotion(events),
+        "promotion_report": report,
         "events": events.iter().map(event).collect::<Vec<_>>(),
         "warnings": record.warnings,
         "tools": record.tools.iter().map(|(name, version)| (name.clone(), json!(version))).collect::<Map<_, _>>(),

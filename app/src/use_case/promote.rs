@@ -2,18 +2,17 @@
 
 use crate::failure::{Failure, FailureKind, one_line};
 use crate::use_case::attempt::{Progress, Tell};
-use crate::use_case::diff;
+use crate::use_case::report::report;
 use crate::use_case::settle::{self, OpenRecords, Receipt};
 use crate::use_case::view;
 use isobox_domain::change::ChangeLine;
-use isobox_domain::content::{ContentId, ContentRef};
+use isobox_domain::content::ContentId;
 use isobox_domain::event::{Confirmation, Event};
 use isobox_domain::policy::ViewLimit;
 use isobox_domain::promotion::{Candidate, PromotionPlan, PromotionRefusal, Repetition, TargetFacts};
 use isobox_domain::record::TaskRecord;
-use isobox_domain::report::{Finding, PromotionReport, link_content};
+use isobox_domain::report::{Finding, PromotionReport};
 use isobox_ports::{Clock, IndexMode, ObjectStore, Promotion, RecordLog, TrustedRepository, Views};
-use std::io::Read;
 
 /// What a Promotion touches.
 #[derive(Clone, Copy)]
@@ -79,7 +78,9 @@ pub(crate) fn promote(
     let refused = |failure: Failure| failure.while_doing(format!("cannot promote {}", request.record.task));
     let plan = plan(ports, request).map_err(refused)?;
     rehearse(ports, &plan).map_err(refused)?;
-    report(ports, request, &plan, reviewer)?;
+    reviewer.begin(&plan)?;
+    let totals = report(ports.objects, &request.record, &mut |line, findings| reviewer.line(line, findings))?;
+    reviewer.end(&totals)?;
     if request.extent == Extent::Rehearse {
         return Ok(Promoted::Rehearsed(plan));
     }
@@ -119,33 +120,6 @@ fn begin<'a>(ports: &Ports<'a>) -> Result<Box<dyn Promotion + 'a>, Failure> {
     let mut promotion = ports.repository.begin_promotion()?;
     settle::record_unfinished(&mut *promotion, ports.open_records)?;
     Ok(promotion)
-}
-
-fn report(
-    ports: &Ports<'_>,
-    request: &PromotionRequest,
-    plan: &PromotionPlan,
-    reviewer: &mut dyn Reviewer,
-) -> Result<(), Failure> {
-    reviewer.begin(plan)?;
-    let mut report = PromotionReport::default();
-    diff::each_line(&diff::Ports { objects: ports.objects }, &request.record, &mut |line| {
-        let target = link_content(&line).map(|content| link_target(ports.objects, &content)).transpose()?;
-        let findings = report.examine(&line, target.as_deref());
-        reviewer.line(&line, &findings)
-    })?;
-    reviewer.end(&report)
-}
-
-fn link_target(objects: &dyn ObjectStore, content: &ContentRef) -> Result<Vec<u8>, Failure> {
-    let gone = || Failure::new(FailureKind::Store, format!("object {} is not in the task store", content.id));
-    let mut target = Vec::new();
-    let opened = objects.open(&content.id)?.ok_or_else(gone)?;
-    opened
-        .take(content.length)
-        .read_to_end(&mut target)
-        .map_err(|error| Failure::new(FailureKind::Store, format!("read object {}", content.id)).because(error))?;
-    Ok(target)
 }
 
 /// Takes the lock, looks at everything once more, writes, and records what was done.

@@ -86,7 +86,7 @@ fn record_interruption(
     };
     tell(Progress::Warning(&format!("{} was interrupted; its record now has what was left of it", record.task)));
     disposal.map_or(Ok(()), |disposal| disposal.perform(ports.workspaces))?;
-    Ok(view::write(ports.views, ports.objects, &record, &digest, &[], views)?)
+    view::write(ports.views, ports.objects, &record, &digest, &[], views)
 }
 
 /// Decides what becomes of the Workspace; whether it is kept because it could not be captured.

@@ -1,11 +1,12 @@
 //! The View of a record, as it is after the events so far.
 
-use crate::output::record_json;
+use crate::failure::Failure;
+use crate::output::{record_json, report_json};
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::event::Event;
 use isobox_domain::policy::ViewLimit;
 use isobox_domain::record::TaskRecord;
-use isobox_ports::{ObjectStore, StoreError, View, Views};
+use isobox_ports::{ObjectStore, View, Views};
 
 /// Writes the View of a record, in place of an earlier one. Nothing is written where no View is wanted.
 pub(super) fn write(
@@ -15,14 +16,15 @@ pub(super) fn write(
     digest: &ContentId,
     events: &[Event],
     limit: ViewLimit,
-) -> Result<(), StoreError> {
+) -> Result<(), Failure> {
     if limit == ViewLimit::Newest(0) {
         return Ok(());
     }
-    let record_json = record_json::view_document(record, digest, events);
+    let report = report_json::document(objects, record)?;
+    let record_json = record_json::view_document(record, digest, events, report);
     let artifacts = &record.artifacts;
     let named = [("stdout.txt", artifacts.stdout), ("stderr.txt", artifacts.stderr), ("diff.patch", artifacts.patch)];
     let named: Vec<(&'static str, ContentRef)> =
         named.into_iter().filter_map(|(name, artifact)| Some((name, artifact?))).collect();
-    views.write(&View { task: record.task, record_json: &record_json, artifacts: &named }, objects, limit)
+    Ok(views.write(&View { task: record.task, record_json: &record_json, artifacts: &named }, objects, limit)?)
 }

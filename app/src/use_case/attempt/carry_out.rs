@@ -12,6 +12,8 @@ use isobox_ports::{
     Workspaces,
 };
 use std::error::Error;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
 /// How an attempt went, beside what its record says.
 #[derive(Debug)]
@@ -58,6 +60,9 @@ pub(super) fn carry_out(
         Err(error) => return unprepared(ports, record, &error, Standing::Incomplete),
     };
     record.warnings.extend(workspace.notices.iter().cloned());
+    if let Some(missing) = missing_directory(record, &workspace.mount) {
+        return unprepared(ports, record, &missing, Standing::Captured(workspace.mount));
+    }
     let started_at = ports.clock.now();
     let launched = Launched { started_at, mount: workspace.mount.clone() };
     if let Err(error) = launched.note(attempt) {
@@ -70,6 +75,23 @@ pub(super) fn carry_out(
             supervise(ports, &mut *sandbox, caller, attempt, record, &workspace)
         }
     }
+}
+
+/// The caller can stand in a directory that Git does not know: it is then in no Workspace.
+fn missing_directory(record: &TaskRecord, mount: &WorkspaceMount) -> Option<Failure> {
+    let directory = record.source.working_directory.as_ref()?;
+    let WorkspaceMount::Directory { host_path } = mount;
+    let place = host_path.join(OsStr::from_bytes(directory.as_bytes()));
+    // The Workspace is as isobox made it: nothing was started in it yet.
+    let is_there = std::fs::symlink_metadata(place).is_ok_and(|found| found.is_dir());
+    let message = || {
+        format!(
+            "the current directory, {directory}, is not part of commit {}: it is ignored, or empty, or was not committed; \
+             change to one that is, and try again",
+            record.source.commit.short()
+        )
+    };
+    (!is_there).then(|| Failure::new(FailureKind::General, message()))
 }
 
 fn launch(

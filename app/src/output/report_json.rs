@@ -1,0 +1,82 @@
+//! The Promotion Report as a part of a record's document.
+
+use crate::failure::Failure;
+use crate::output::changes;
+use crate::output::record_json::bytes;
+use crate::use_case::report::report;
+use isobox_domain::change::{Change, ChangeKind, ChangeLine, Mode};
+use isobox_domain::record::TaskRecord;
+use isobox_domain::report::Finding;
+use isobox_ports::ObjectStore;
+use serde_json::{Map, Value, json};
+
+/// Lines that a document holds: it is one value in memory. `isobox diff --stat` and `promote` show every line.
+const MOST_LINES: usize = 1000;
+
+/// The report of `record`: totals of every category, and its first [`MOST_LINES`] lines.
+pub(crate) fn document(objects: &dyn ObjectStore, record: &TaskRecord) -> Result<Value, Failure> {
+    let mut lines: Vec<Value> = Vec::new();
+    let mut left_out = 0u64;
+    let totals = report(objects, record, &mut |line, findings| {
+        match lines.len() < MOST_LINES {
+            true => lines.push(described(line, findings)),
+            false => left_out += 1,
+        }
+        Ok(())
+    })?;
+    let categories: Map<String, Value> =
+        totals.categories().map(|(category, count)| (category.name().to_owned(), count.into())).collect();
+    Ok(json!({
+        "changed_files": totals.summary().changed(),
+        "flagged_files": totals.flagged(),
+        "categories": categories,
+        "files": lines,
+        "files_left_out": left_out,
+    }))
+}
+
+fn described(line: &ChangeLine, findings: &[Finding]) -> Value {
+    let findings: Vec<Value> =
+        findings.iter().map(|finding| json!({ "category": finding.category.name(), "note": finding.note })).collect();
+    match line {
+        ChangeLine::Change(change) => changed(change, findings),
+        ChangeLine::NotCaptured(left_out) => json!({
+            "path": bytes(&left_out.workspace_path),
+            "change": "not_captured",
+            "reason": changes::reason(left_out),
+            "findings": findings,
+        }),
+    }
+}
+
+fn changed(change: &Change, findings: Vec<Value>) -> Value {
+    let after = change.after.as_ref();
+    json!({
+        "path": bytes(change.path.as_bytes()),
+        "change": kind(change.kind()),
+        "mode_before": change.before.as_ref().map(|before| mode(before.mode)),
+        "mode_after": after.map(|after| mode(after.mode)),
+        "length": after.map(|after| after.content.length),
+        "digest": after.map(|after| after.content.id.to_string()),
+        "renamed_from": change.renamed_from.as_ref().map(|from| bytes(from.as_bytes())),
+        "findings": findings,
+    })
+}
+
+const fn kind(kind: ChangeKind) -> &'static str {
+    match kind {
+        ChangeKind::Added => "added",
+        ChangeKind::Deleted => "deleted",
+        ChangeKind::Modified => "modified",
+        ChangeKind::TypeChanged => "type_changed",
+    }
+}
+
+const fn mode(mode: Mode) -> &'static str {
+    match mode {
+        Mode::File => "file",
+        Mode::Executable => "executable",
+        Mode::Symlink => "symlink",
+        Mode::Submodule => "submodule",
+    }
+}
