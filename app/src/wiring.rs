@@ -12,7 +12,7 @@ use isobox_host::{
     Directories, FsProjectFiles, MaskKey, MaskKeyError, POLICY_PATH, RandomTaskIds, ReadPaths, SystemClock,
     YamlPolicySource, default_policy_text,
 };
-use isobox_ports::{Clock, ObjectStore, PolicySource, RecordLog, RuntimeBackend, StoreError};
+use isobox_ports::{Clock, ObjectStore, PolicySource, RecordLog, RuntimeBackend};
 use isobox_sandbox::{BubblewrapBackend, HostBackend};
 use isobox_store::{FsTaskStore, FsViews};
 use std::cell::RefCell;
@@ -46,7 +46,7 @@ impl Store {
     /// The store that a command line means: of `--records`, else of the View that names the Task, else of the project.
     pub(crate) fn find(place: &Place, selector: Option<&TaskSelector>) -> Result<Self, Failure> {
         let located = Location::find(place, selector)?;
-        Ok(Self { store: FsTaskStore::open(&located.records)?, views: located.views(), directory: located.records })
+        Ok(Self { store: open_store(&located.records)?, views: located.views(), directory: located.records })
     }
 
     /// Its records and events.
@@ -263,8 +263,15 @@ fn discover(directory: Option<&Path>) -> Result<GixRepository, Failure> {
     Ok(GixRepository::discover(directory.unwrap_or(Path::new(".")))?)
 }
 
-fn open_records(directory: &[u8]) -> Result<Box<dyn RecordLog>, StoreError> {
-    Ok(Box::new(FsTaskStore::open(Path::new(OsStr::from_bytes(directory)))?))
+fn open_records(directory: &[u8]) -> Result<Box<dyn RecordLog>, Failure> {
+    Ok(Box::new(open_store(Path::new(OsStr::from_bytes(directory)))?))
+}
+
+fn open_store(records: &Path) -> Result<FsTaskStore, Failure> {
+    FsTaskStore::open(records)?.ok_or_else(|| {
+        Failure::new(FailureKind::Store, format!("there is no task store in {}", shown(records)))
+            .with_hint("a first `isobox tool` or `isobox run` makes one; --source or --records choose another place")
+    })
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {

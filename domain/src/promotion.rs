@@ -50,7 +50,7 @@ pub enum PromotionRefusal {
     #[error("the task ended with outcome `{}`, which cannot be promoted", .0.name())]
     Outcome(Outcome),
     /// There is no changed path.
-    #[error("the task changed nothing that could be promoted")]
+    #[error("there is nothing to promote: the task changed nothing that could be")]
     NothingToPromote,
     /// The target is not the repository that the task started from.
     #[error("{target} is not the repository that the task started from, {started_from}")]

@@ -2,11 +2,11 @@
 
 use crate::failure::{Failure, FailureKind};
 use isobox_domain::event::Event;
-use isobox_ports::{AppendError, Promotion, RecordLog, RepositoryError, StoreError, TrustedRepository};
+use isobox_ports::{AppendError, Promotion, RecordLog, RepositoryError, TrustedRepository};
 use isobox_store_format::event::{decode_event, encode_event};
 
 /// Opens the records of the store with these records directory bytes.
-pub(crate) type OpenRecords<'a> = &'a dyn Fn(&[u8]) -> Result<Box<dyn RecordLog>, StoreError>;
+pub(crate) type OpenRecords<'a> = &'a dyn Fn(&[u8]) -> Result<Box<dyn RecordLog>, Failure>;
 
 /// What it touches.
 #[derive(Clone, Copy)]
