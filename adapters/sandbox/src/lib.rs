@@ -1,1 +1,19 @@
-//! Placeholder.
+//! Runtime Backends for this machine: `host`, which contains nothing and says so, and `bubblewrap`; and the Stage that
+//! starts the Workload Command in both.
+//!
+//! Whoever links this crate calls [`stage::enter_if_asked`] first thing in `main`: a Sandbox starts the same program again.
+
+// Namespaces, descriptors and processes have no safe interface everywhere: this is the one crate that may.
+#![allow(unsafe_code)]
+
+mod bubblewrap;
+mod descriptors;
+mod environment;
+mod host;
+mod protocol;
+mod spawn;
+pub mod stage;
+mod supervision;
+
+pub use bubblewrap::BubblewrapBackend;
+pub use host::HostBackend;

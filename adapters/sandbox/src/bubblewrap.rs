@@ -1,0 +1,145 @@
+//! The backend `bubblewrap`: the `bwrap` program, hardened.
+
+mod claims;
+mod etc;
+mod filter;
+mod program;
+mod view;
+
+use crate::descriptors::file_of;
+use crate::environment::environment;
+use crate::protocol::{Plan, Reach};
+use crate::supervision::{Recipe, io_error, start, try_out};
+use claims::Findings;
+use isobox_domain::policy::{BackendName, Capabilities, NetworkAccess, WorkspaceExposure};
+use isobox_ports::{LaunchError, LaunchRequest, RuntimeBackend, Sandbox, WorkspaceMount};
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use view::{ProcView, View};
+
+/// Starts workloads with the `bwrap` program found on the caller's PATH.
+#[derive(Debug)]
+pub struct BubblewrapBackend {
+    program: Result<PathBuf, String>,
+    findings: OnceLock<Result<Findings, String>>,
+}
+
+impl Default for BubblewrapBackend {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl BubblewrapBackend {
+    /// The backend; what it can do is found out when that is first asked for.
+    pub fn new() -> Self {
+        Self { program: program::find(), findings: OnceLock::new() }
+    }
+
+    /// What works here, found by bringing Sandboxes up; tried once per value.
+    fn findings(&self) -> &Result<Findings, String> {
+        self.findings.get_or_init(|| self.probe())
+    }
+
+    fn probe(&self) -> Result<Findings, String> {
+        let fresh = match self.try_view(ProcView::Fresh) {
+            Ok(()) => return Ok(Findings { proc_view: ProcView::Fresh, why_not_fresh: None }),
+            Err(reason) => reason,
+        };
+        match self.try_view(ProcView::OfHost) {
+            Ok(()) => Ok(Findings { proc_view: ProcView::OfHost, why_not_fresh: Some(fresh) }),
+            Err(_) => Err(program::with_remedy(&fresh)),
+        }
+    }
+
+    fn try_view(&self, proc_view: ProcView) -> Result<(), String> {
+        let view = View {
+            proc_view,
+            network: NetworkAccess::Deny,
+            exposure: WorkspaceExposure::ReadOnly,
+            read: &[],
+            host_path: std::path::Path::new("/usr"),
+        };
+        let plan = Plan {
+            reach: Reach::Namespace,
+            directory: view::WORKSPACE.as_bytes().to_vec(),
+            arguments: Vec::new(),
+            environment: Vec::new(),
+        };
+        let recipe = self.recipe(&view, plan).map_err(|error| reason_of(&error))?;
+        let mount = WorkspaceMount::Directory { host_path: view.host_path.to_owned() };
+        try_out(recipe, &mount).map_err(|error| reason_of(&error))
+    }
+
+    fn recipe(&self, view: &View<'_>, plan: Plan) -> Result<Recipe, LaunchError> {
+        let program = self.program.as_ref().map_err(|reason| refused(reason.clone()))?;
+        let arguments = view::arguments(view).map_err(io_error("lay out the sandbox's file system"))?;
+        let mut descriptors = vec![file_of(&arguments.options).map_err(io_error("write the options of bwrap"))?];
+        descriptors.extend(arguments.descriptors);
+        Ok(Recipe {
+            backend: BackendName::Bubblewrap,
+            program: CString::new(program.as_os_str().as_bytes()).map_err(io_error("name the program bwrap"))?,
+            arguments: view::command_line(),
+            descriptors,
+            plan,
+        })
+    }
+}
+
+fn refused(reason: String) -> LaunchError {
+    LaunchError::Refused { backend: BackendName::Bubblewrap, reason }
+}
+
+fn reason_of(error: &LaunchError) -> String {
+    match error {
+        LaunchError::Refused { reason, .. } => reason.clone(),
+        LaunchError::Io { operation, source } => format!("{operation}: {source}"),
+    }
+}
+
+impl RuntimeBackend for BubblewrapBackend {
+    fn name(&self) -> BackendName {
+        BackendName::Bubblewrap
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        claims::capabilities(self.findings().as_ref())
+    }
+
+    fn launch(&self, request: &LaunchRequest<'_>) -> Result<Box<dyn Sandbox>, LaunchError> {
+        let findings = self.findings().as_ref().map_err(|reason| refused(reason.clone()))?;
+        let WorkspaceMount::Directory { host_path } = request.mount;
+        let view = View {
+            proc_view: findings.proc_view,
+            network: request.policy.asked.network,
+            exposure: request.policy.asked.workspace,
+            read: &request.policy.asked.read,
+            host_path,
+        };
+        let recipe = self.recipe(&view, plan(request))?;
+        Ok(Box::new(start(recipe, request.mount)?))
+    }
+}
+
+fn plan(request: &LaunchRequest<'_>) -> Plan {
+    let user = etc::user_name().as_bytes().to_vec();
+    let own = [
+        ("HOME", view::HOME.as_bytes().to_vec()),
+        ("USER", user.clone()),
+        ("LOGNAME", user),
+        ("SHELL", b"/bin/sh".to_vec()),
+        ("TMPDIR", b"/tmp".to_vec()),
+    ];
+    let mut directory = view::WORKSPACE.as_bytes().to_vec();
+    if let Some(path) = request.working_directory {
+        directory.extend([b"/", path.as_bytes()].concat());
+    }
+    Plan {
+        reach: Reach::Namespace,
+        directory,
+        arguments: request.command.arguments().to_vec(),
+        environment: environment(request, &own),
+    }
+}

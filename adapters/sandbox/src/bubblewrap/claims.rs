@@ -1,0 +1,77 @@
+//! What the backend claims to enforce.
+
+use super::filter;
+use super::view::ProcView;
+use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
+use isobox_domain::policy::{BackendName, Capabilities};
+
+/// What was found by trying.
+#[derive(Clone, Debug)]
+pub(super) struct Findings {
+    /// Which `/proc` a Sandbox can have.
+    pub(super) proc_view: ProcView,
+    /// Why it cannot have a fresh one.
+    pub(super) why_not_fresh: Option<String>,
+}
+
+/// The capabilities for what was found, or for a backend that does not start.
+pub(super) fn capabilities(findings: Result<&Findings, &String>) -> Capabilities {
+    let enforcement = |control| match findings {
+        Ok(findings) => claim(control, findings),
+        Err(reason) => Enforcement::NotEnforced { reason: reason.clone() },
+    };
+    Capabilities {
+        backend: BackendName::Bubblewrap,
+        unavailable: findings.err().cloned(),
+        controls: Control::ALL
+            .into_iter()
+            .map(|control| ControlReport { control, enforcement: enforcement(control) })
+            .collect(),
+        limitations: findings.map(limitations).unwrap_or_default(),
+    }
+}
+
+fn claim(control: Control, findings: &Findings) -> Enforcement {
+    let by = |mechanism: &str| Enforcement::Enforced { mechanism: mechanism.to_owned() };
+    match control {
+        Control::Filesystem => by("mount namespace with a new root, read-only system directories"),
+        Control::Network => by("network namespace with loopback only"),
+        Control::Processes => processes(findings),
+        Control::Privileges => by("user namespace, no capabilities, no_new_privs, seccomp"),
+        Control::Syscalls if filter::is_available() => by("seccomp filter"),
+        Control::Syscalls => not("there is no system call filter for this architecture"),
+        Control::Ipc => by("IPC, UTS and cgroup namespaces"),
+        Control::Environment => by("cleared environment, PID namespace"),
+        Control::Credentials => by("private HOME, no /run, no host sockets, seccomp against keyrings"),
+        Control::Limits => not("this version of isobox sets no limits"),
+    }
+}
+
+fn not(reason: &str) -> Enforcement {
+    Enforcement::NotEnforced { reason: reason.to_owned() }
+}
+
+fn processes(findings: &Findings) -> Enforcement {
+    let mechanism = "PID namespace that ends with its stage".to_owned();
+    match (findings.proc_view, &findings.why_not_fresh) {
+        (ProcView::Fresh, _) => Enforcement::Enforced { mechanism },
+        (ProcView::OfHost, why) => Enforcement::PartiallyEnforced {
+            mechanism,
+            reason: format!(
+                "a fresh /proc is refused here ({}), so that the names of host processes can be read",
+                why.as_deref().unwrap_or("no reason was given")
+            ),
+        },
+    }
+}
+
+fn limitations(findings: &Findings) -> Vec<String> {
+    let mut limitations = vec![
+        "the workload can read the host paths of its Workspace and of isobox in /proc/self/mountinfo".to_owned(),
+        "32-bit programs cannot run".to_owned(),
+    ];
+    if findings.proc_view == ProcView::OfHost {
+        limitations.push("the workload can read what the host's /proc tells about other processes".to_owned());
+    }
+    limitations
+}

@@ -1,0 +1,69 @@
+//! Finding `bwrap`, and what to do when it does not work.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+const NAME: &str = "bwrap";
+const INSTALL: &str = "install it, e.g. with `apt install bubblewrap`";
+
+/// The program on the caller's PATH, or why none is used. Elements of PATH that are not absolute are passed over.
+pub(super) fn find() -> Result<PathBuf, String> {
+    let path = crate::environment::value("PATH").unwrap_or_default();
+    let candidates = path.split(|&byte| byte == b':').map(|directory| Path::new(OsStr::from_bytes(directory)));
+    let found = candidates
+        .filter(|directory| directory.is_absolute())
+        .map(|directory| directory.join(NAME))
+        .find(|path| is_file(path));
+    let found = found.ok_or_else(|| format!("there is no program `{NAME}` on PATH; {INSTALL}"))?;
+    vet(&found).map(|()| found)
+}
+
+fn is_file(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.mode() & 0o111 != 0)
+}
+
+/// A program that somebody else could have changed is not one to hand the user's files to.
+fn vet(path: &Path) -> Result<(), String> {
+    let shown = path.display();
+    let metadata = path.metadata().map_err(|error| format!("look at {shown}: {error}"))?;
+    let self_uid = nix::unistd::geteuid().as_raw();
+    match () {
+        () if metadata.uid() != 0 && metadata.uid() != self_uid => {
+            Err(format!("{shown} belongs to user {}, who is neither root nor you", metadata.uid()))
+        }
+        () if metadata.mode() & 0o002 != 0 => Err(format!("{shown} can be written by everybody")),
+        () => Ok(()),
+    }
+}
+
+/// Settings of the kernel that keep ordinary users from making namespaces: file, the value that does so, and what to do.
+const OBSTACLES: [(&str, &str, &str); 3] = [
+    (
+        "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+        "1",
+        "AppArmor restricts unprivileged user namespaces here (kernel.apparmor_restrict_unprivileged_userns=1, as on \
+         Ubuntu): install an AppArmor profile for bwrap, e.g. that of the package `apparmor-profiles`, or run \
+         `sysctl kernel.apparmor_restrict_unprivileged_userns=0` as root",
+    ),
+    (
+        "/proc/sys/kernel/unprivileged_userns_clone",
+        "0",
+        "unprivileged user namespaces are switched off here: run `sysctl kernel.unprivileged_userns_clone=1` as root",
+    ),
+    (
+        "/proc/sys/user/max_user_namespaces",
+        "0",
+        "user namespaces are switched off here: run `sysctl user.max_user_namespaces=10000` as root",
+    ),
+];
+
+/// `reason`, with the remedy if the cause is a setting that is known.
+pub(super) fn with_remedy(reason: &str) -> String {
+    let holds = |file: &str, value: &str| std::fs::read_to_string(file).is_ok_and(|found| found.trim() == value);
+    match OBSTACLES.iter().find(|(file, value, _)| holds(file, value)) {
+        Some((_, _, remedy)) => format!("{reason}; {remedy}"),
+        None => reason.to_owned(),
+    }
+}

@@ -1,0 +1,300 @@
+//! What isobox and its Stage tell each other: a plan in a file, and messages over a socket.
+
+use isobox_domain::outcome::Exit;
+use isobox_ports::EndCause;
+use nix::sys::socket::{
+    AddressFamily, ControlMessageOwned, MsgFlags, Shutdown, SockFlag, SockType, UnixCredentials, recv, recvmsg, send,
+    setsockopt, shutdown, socketpair, sockopt,
+};
+use nix::unistd::Pid;
+use std::io::{self, IoSliceMut};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+
+/// The name by which a program knows that it is to be the Stage.
+pub(crate) const STAGE_NAME: &str = "isobox-stage";
+
+/// Where the Stage finds its end of the socket.
+pub(crate) const CONTROL_FD: RawFd = 3;
+
+/// Where the Stage finds its plan.
+pub(crate) const PLAN_FD: RawFd = 4;
+
+/// Longest message, in bytes.
+const MESSAGE_BYTES: usize = 8 * 1024;
+
+/// Longest reason in a message, in bytes.
+const REASON_BYTES: usize = 4 * 1024;
+
+/// Which processes belong to the workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// All of the Stage's PID namespace.
+    Namespace,
+    /// All descendants of the Stage.
+    Tree,
+}
+
+/// What the Stage is to start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    /// Which processes end with it.
+    pub(crate) reach: Reach,
+    /// Absolute path of the directory to start in, as the Sandbox sees it.
+    pub(crate) directory: Vec<u8>,
+    /// The command; empty for a Sandbox that is only tried.
+    pub(crate) arguments: Vec<Vec<u8>>,
+    /// Every variable as `NAME=value`.
+    pub(crate) environment: Vec<Vec<u8>>,
+}
+
+impl Plan {
+    /// The plan as bytes.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut bytes = vec![match self.reach {
+            Reach::Namespace => b'n',
+            Reach::Tree => b't',
+        }];
+        put_all(&mut bytes, std::slice::from_ref(&self.directory));
+        put_all(&mut bytes, &self.arguments);
+        put_all(&mut bytes, &self.environment);
+        bytes
+    }
+
+    /// The plan of some bytes; `None` if they are none.
+    pub(crate) fn decode(mut bytes: &[u8]) -> Option<Self> {
+        let reach = match take(&mut bytes, 1)?[0] {
+            b'n' => Reach::Namespace,
+            b't' => Reach::Tree,
+            _ => return None,
+        };
+        let directory = take_all(&mut bytes)?.pop()?;
+        let (arguments, environment) = (take_all(&mut bytes)?, take_all(&mut bytes)?);
+        bytes.is_empty().then_some(Self { reach, directory, arguments, environment })
+    }
+}
+
+// A list is its length, then each item after its own length; lengths are 8 bytes, little endian.
+fn put_all(bytes: &mut Vec<u8>, items: &[Vec<u8>]) {
+    bytes.extend((items.len() as u64).to_le_bytes());
+    for item in items {
+        bytes.extend((item.len() as u64).to_le_bytes());
+        bytes.extend(item);
+    }
+}
+
+fn take_all(bytes: &mut &[u8]) -> Option<Vec<Vec<u8>>> {
+    let count = take_number(bytes)?;
+    (0..count).map(|_| take_number(bytes).and_then(|length| take(bytes, length)).map(<[u8]>::to_vec)).collect()
+}
+
+fn take_number(bytes: &mut &[u8]) -> Option<u64> {
+    Some(u64::from_le_bytes(take(bytes, 8)?.try_into().ok()?))
+}
+
+fn take<'a>(bytes: &mut &'a [u8], length: u64) -> Option<&'a [u8]> {
+    let (taken, rest) = bytes.split_at_checked(usize::try_from(length).ok()?)?;
+    *bytes = rest;
+    Some(taken)
+}
+
+/// How the Stage saw the workload end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Report {
+    /// Why.
+    pub(crate) cause: EndCause,
+    /// CPU time in user mode of all processes that were waited for, in microseconds.
+    pub(crate) user_cpu_us: u64,
+    /// The same in the kernel.
+    pub(crate) system_cpu_us: u64,
+    /// Peak resident memory of the largest process, in bytes.
+    pub(crate) peak_memory_bytes: u64,
+    /// Processes that were killed because they outlived the command's own.
+    pub(crate) killed_processes: u64,
+}
+
+/// What the Stage says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Message {
+    /// The Sandbox is up, nothing of the workload was executed yet.
+    Ready,
+    /// The Sandbox is not what it has to be, in words; nothing of the workload was executed.
+    Failed(String),
+    /// Every process of the workload is dead.
+    Ended(Report),
+}
+
+impl Message {
+    /// The message as bytes.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        match self {
+            Self::Ready => vec![b'R'],
+            Self::Failed(reason) => [b"F", shortened(reason)].concat(),
+            Self::Ended(report) => encode_report(report),
+        }
+    }
+
+    /// The message of some bytes; `None` if they are none.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        match bytes.split_first()? {
+            (b'R', []) => Some(Self::Ready),
+            (b'F', reason) => Some(Self::Failed(String::from_utf8_lossy(reason).into_owned())),
+            (b'E', report) => decode_report(report).map(Self::Ended),
+            _ => None,
+        }
+    }
+}
+
+fn shortened(reason: &str) -> &[u8] {
+    &reason.as_bytes()[..reason.len().min(REASON_BYTES)]
+}
+
+fn encode_report(report: &Report) -> Vec<u8> {
+    let mut bytes = vec![b'E'];
+    for number in [report.user_cpu_us, report.system_cpu_us, report.peak_memory_bytes, report.killed_processes] {
+        bytes.extend(number.to_le_bytes());
+    }
+    match &report.cause {
+        EndCause::Exited(Exit::Code(code)) => bytes.extend([b'c', *code]),
+        EndCause::Exited(Exit::Signal(signal)) => bytes.extend([b's', *signal]),
+        EndCause::Interrupted { signal } => bytes.extend([b'i', *signal]),
+        EndCause::NotExecutable(reason) => bytes.extend([b"x", shortened(reason)].concat()),
+        EndCause::NotFound(reason) => bytes.extend([b"m", shortened(reason)].concat()),
+    }
+    bytes
+}
+
+fn decode_report(mut bytes: &[u8]) -> Option<Report> {
+    let mut number = || take_number(&mut bytes);
+    let (user_cpu_us, system_cpu_us, peak_memory_bytes, killed_processes) =
+        (number()?, number()?, number()?, number()?);
+    let text = |reason: &[u8]| String::from_utf8_lossy(reason).into_owned();
+    let cause = match bytes.split_first()? {
+        (b'c', [code]) => EndCause::Exited(Exit::Code(*code)),
+        (b's', [signal]) => EndCause::Exited(Exit::Signal(*signal)),
+        (b'i', [signal]) => EndCause::Interrupted { signal: *signal },
+        (b'x', reason) => EndCause::NotExecutable(text(reason)),
+        (b'm', reason) => EndCause::NotFound(text(reason)),
+        _ => return None,
+    };
+    Some(Report { cause, user_cpu_us, system_cpu_us, peak_memory_bytes, killed_processes })
+}
+
+/// One end of the socket between isobox and its Stage. When the other end is gone, it reads as ended.
+#[derive(Debug)]
+pub(crate) struct Channel(OwnedFd);
+
+impl Channel {
+    /// Both ends. Messages that arrive at the first carry the PID of their sender.
+    pub(crate) fn pair() -> io::Result<(Self, OwnedFd)> {
+        let (ours, theirs) = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)?;
+        setsockopt(&ours, sockopt::PassCred, &true)?;
+        Ok((Self(ours), theirs))
+    }
+
+    /// The end that a descriptor is.
+    pub(crate) const fn of(descriptor: OwnedFd) -> Self {
+        Self(descriptor)
+    }
+
+    /// Sends one message.
+    pub(crate) fn send(&self, message: &[u8]) -> io::Result<()> {
+        send(self.0.as_raw_fd(), message, MsgFlags::MSG_NOSIGNAL)?;
+        Ok(())
+    }
+
+    /// Waits for one message; `None` when the other end is gone or has hung up.
+    pub(crate) fn receive(&self) -> io::Result<Option<Vec<u8>>> {
+        let mut bytes = vec![0; MESSAGE_BYTES];
+        match recv(self.0.as_raw_fd(), &mut bytes, MsgFlags::empty()) {
+            Ok(0) | Err(nix::errno::Errno::ECONNRESET) => Ok(None),
+            Ok(length) => {
+                bytes.truncate(length);
+                Ok(Some(bytes))
+            }
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Like [`Self::receive`], with the sender's PID as this process sees it.
+    pub(crate) fn receive_with_sender(&self) -> io::Result<Option<(Vec<u8>, Option<Pid>)>> {
+        let mut bytes = vec![0; MESSAGE_BYTES];
+        let mut pieces = [IoSliceMut::new(&mut bytes)];
+        let mut ancillary = nix::cmsg_space!(UnixCredentials);
+        let received = recvmsg::<()>(self.0.as_raw_fd(), &mut pieces, Some(&mut ancillary), MsgFlags::MSG_CMSG_CLOEXEC);
+        let (length, sender) = match received {
+            Ok(message) => (message.bytes, message.cmsgs()?.find_map(sender_of)),
+            Err(nix::errno::Errno::ECONNRESET) => return Ok(None),
+            Err(errno) => return Err(errno.into()),
+        };
+        bytes.truncate(length);
+        Ok((length > 0).then_some((bytes, sender)))
+    }
+
+    /// Tells the other end that nothing more will come, which asks a Stage to end the workload.
+    pub(crate) fn hang_up(&self) {
+        // The only failure is that the other end is gone, which is what is asked for.
+        shutdown(self.0.as_raw_fd(), Shutdown::Write).ok();
+    }
+}
+
+fn sender_of(message: ControlMessageOwned) -> Option<Pid> {
+    match message {
+        ControlMessageOwned::ScmCredentials(credentials) => Some(Pid::from_raw(credentials.pid())),
+        _ => None,
+    }
+}
+
+impl AsFd for Channel {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_survives_its_way_through_a_file() {
+        let plan = Plan {
+            reach: Reach::Tree,
+            directory: b"/workspace/\xff".to_vec(),
+            arguments: vec![b"sh".to_vec(), Vec::new(), b"\n\xfe".to_vec()],
+            environment: vec![b"A=b=c".to_vec()],
+        };
+        assert_eq!(Plan::decode(&plan.encode()), Some(plan.clone()));
+        let encoded = plan.encode();
+        for length in 0..encoded.len() {
+            assert_eq!(Plan::decode(&encoded[..length]), None, "{length}");
+        }
+    }
+
+    #[test]
+    fn a_length_beyond_the_end_is_no_plan() {
+        let mut bytes = vec![b'n'];
+        bytes.extend(u64::MAX.to_le_bytes());
+        assert_eq!(Plan::decode(&bytes), None);
+    }
+
+    #[test]
+    fn every_message_survives_its_way_over_the_socket() {
+        let causes = [
+            EndCause::Exited(Exit::Code(137)),
+            EndCause::Exited(Exit::Signal(9)),
+            EndCause::Interrupted { signal: 15 },
+            EndCause::NotExecutable("permission denied".to_owned()),
+            EndCause::NotFound("no such file".to_owned()),
+        ];
+        let report = |cause| Report {
+            cause,
+            user_cpu_us: 1,
+            system_cpu_us: u64::MAX,
+            peak_memory_bytes: 3,
+            killed_processes: 4,
+        };
+        let ends = causes.into_iter().map(|cause| Message::Ended(report(cause)));
+        for message in ends.chain([Message::Ready, Message::Failed("why".to_owned())]) {
+            assert_eq!(Message::decode(&message.encode()), Some(message));
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! A running Sandbox: its streams passed on, its end seen, its processes ended.
+
+mod process;
+mod signals;
+mod start;
+mod streams;
+
+pub(crate) use start::{Recipe, io_error, start, try_out};
+
+use crate::protocol::{Channel, Message, Report};
+use isobox_domain::outcome::{MemoryScope, ResourceUsage};
+use isobox_ports::{Cause, EndCause, Ending, Sandbox, Streams, SupervisionError, WorkspaceMount};
+use nix::poll::{PollFd, PollFlags, poll};
+use process::{Child, PidHandle};
+use signals::EndingSignals;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+use streams::Output;
+
+/// How long a Stage may take to end the workload before its whole namespace is killed.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A Sandbox whose Stage is up.
+pub(crate) struct RunningSandbox {
+    child: Child,
+    stage: PidHandle,
+    control: Channel,
+    stdin: Option<File>,
+    stdout: Output,
+    stderr: Output,
+    signals: EndingSignals,
+    mount: WorkspaceMount,
+}
+
+/// What made the loop stop.
+enum End {
+    Reported(Report),
+    Vanished,
+}
+
+impl Sandbox for RunningSandbox {
+    fn supervise(&mut self, streams: &mut dyn Streams) -> Result<Ending, SupervisionError> {
+        if let (Some(content), Some(pipe)) = (streams.stdin(), self.stdin.take()) {
+            streams::pump(content, pipe).map_err(while_doing("pass standard input on"))?;
+        }
+        self.stdin = None;
+        let mut interruption = None;
+        let end = self.watch(streams, &mut interruption).map_err(while_doing("watch the sandbox"))?;
+        self.end().map_err(while_doing("end the sandbox"))?;
+        self.stdout.drain(|bytes| streams.stdout(bytes)).map_err(while_doing("read standard output"))?;
+        self.stderr.drain(|bytes| streams.stderr(bytes)).map_err(while_doing("read standard error"))?;
+        match (end, interruption) {
+            (End::Reported(report), signal) => Ok(ending(report, signal)),
+            (End::Vanished, Some(signal)) => Ok(Ending {
+                cause: EndCause::Interrupted { signal },
+                usage: ResourceUsage::default(),
+                killed_processes: None,
+            }),
+            (End::Vanished, None) => {
+                Err(while_doing("watch the sandbox")(io::Error::other("its stage ended without a report")))
+            }
+        }
+    }
+
+    fn workspace(&self) -> WorkspaceMount {
+        self.mount.clone()
+    }
+}
+
+fn while_doing(operation: &'static str) -> impl Fn(io::Error) -> SupervisionError {
+    move |source| SupervisionError { operation, source: Cause::from(source) }
+}
+
+fn ending(report: Report, interruption: Option<u8>) -> Ending {
+    Ending {
+        cause: interruption.map_or(report.cause, |signal| EndCause::Interrupted { signal }),
+        usage: ResourceUsage {
+            user_cpu_us: Some(report.user_cpu_us),
+            system_cpu_us: Some(report.system_cpu_us),
+            peak_memory_bytes: Some(report.peak_memory_bytes),
+            peak_memory_of: Some(MemoryScope::LargestProcess),
+        },
+        killed_processes: Some(report.killed_processes),
+    }
+}
+
+impl RunningSandbox {
+    /// Passes output on until the Stage has reported or is gone. A signal makes the Stage end the workload.
+    fn watch(&mut self, streams: &mut dyn Streams, interruption: &mut Option<u8>) -> io::Result<End> {
+        let mut deadline: Option<Instant> = None;
+        loop {
+            let ready = self.wait(deadline)?;
+            if ready.stdout {
+                self.stdout.pass_on(|bytes| streams.stdout(bytes))?;
+            }
+            if ready.stderr {
+                self.stderr.pass_on(|bytes| streams.stderr(bytes))?;
+            }
+            if ready.signals
+                && let Some(signal) = self.signals.take()?
+                && interruption.is_none()
+            {
+                *interruption = Some(signal);
+                self.control.hang_up();
+                deadline = Some(Instant::now() + PATIENCE);
+            }
+            if ready.control {
+                let message = self.control.receive()?.as_deref().and_then(Message::decode);
+                return Ok(match message {
+                    Some(Message::Ended(report)) => End::Reported(report),
+                    _ => End::Vanished,
+                });
+            }
+            if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                self.stage.kill()?;
+                deadline = None;
+            }
+        }
+    }
+
+    fn wait(&self, deadline: Option<Instant>) -> io::Result<Ready> {
+        let sources =
+            [Some(self.control.as_fd()), Some(self.signals.as_fd()), self.stdout.as_fd(), self.stderr.as_fd()];
+        let mut open: Vec<_> = sources.iter().flatten().map(|fd| PollFd::new(*fd, PollFlags::POLLIN)).collect();
+        match poll(&mut open, process::timeout(deadline)) {
+            Ok(_) => {}
+            Err(nix::errno::Errno::EINTR) => return Ok(Ready::default()),
+            Err(errno) => return Err(errno.into()),
+        }
+        let mut answers = open.iter().map(|fd| fd.any().unwrap_or(false));
+        let mut answer = |is_open: bool| is_open && answers.next().unwrap_or(false);
+        let (control, signals) = (answer(true), answer(true));
+        let (stdout, stderr) = (answer(self.stdout.as_fd().is_some()), answer(self.stderr.as_fd().is_some()));
+        Ok(Ready { control, signals, stdout, stderr })
+    }
+
+    /// Ends every process of the Sandbox and waits for that. A second time it does nothing.
+    fn end(&mut self) -> io::Result<()> {
+        self.control.hang_up();
+        if !self.child.wait_until(Instant::now() + PATIENCE)? {
+            self.stage.kill()?;
+            if !self.child.wait_until(Instant::now() + PATIENCE)? {
+                self.child.kill()?;
+            }
+        }
+        self.child.wait()
+    }
+}
+
+impl Drop for RunningSandbox {
+    fn drop(&mut self) {
+        // Nobody is left to be told. Closing the socket makes the Stage end the workload in any case.
+        drop(self.end());
+    }
+}
+
+/// Which sources have something to say.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ready {
+    control: bool,
+    signals: bool,
+    stdout: bool,
+    stderr: bool,
+}

@@ -1,0 +1,151 @@
+//! From a recipe to a Sandbox whose Stage is up.
+
+use super::process::{Child, PidHandle, timeout};
+use super::signals::EndingSignals;
+use super::streams::Output;
+use super::{PATIENCE, RunningSandbox};
+use crate::descriptors::file_of;
+use crate::protocol::{Channel, Message, Plan};
+use crate::spawn::spawn;
+use isobox_domain::policy::BackendName;
+use isobox_ports::{Cause, LaunchError, WorkspaceMount};
+use nix::poll::{PollFd, PollFlags, poll};
+use std::ffi::CString;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Instant;
+
+/// What has to be executed so that a Stage with `plan` comes up.
+pub(crate) struct Recipe {
+    /// Whose recipe it is.
+    pub(crate) backend: BackendName,
+    /// The program: an absolute host path.
+    pub(crate) program: CString,
+    /// Its arguments, its name included.
+    pub(crate) arguments: Vec<CString>,
+    /// Its descriptors after the control socket and the plan, from 5 up.
+    pub(crate) descriptors: Vec<OwnedFd>,
+    /// What the Stage is to do.
+    pub(crate) plan: Plan,
+}
+
+/// Brings the Sandbox up and starts the workload in it.
+pub(crate) fn start(recipe: Recipe, mount: &WorkspaceMount) -> Result<RunningSandbox, LaunchError> {
+    let sandbox = bring_up(recipe, mount)?;
+    sandbox.control.send(b"G").map_err(io_error("start the workload"))?;
+    Ok(sandbox)
+}
+
+/// Brings the Sandbox up and takes it down again.
+pub(crate) fn try_out(recipe: Recipe, mount: &WorkspaceMount) -> Result<(), LaunchError> {
+    bring_up(recipe, mount).map(drop)
+}
+
+pub(crate) fn io_error<E: Into<Cause>>(operation: &str) -> impl Fn(E) -> LaunchError {
+    move |source| LaunchError::Io { operation: operation.to_owned(), source: source.into() }
+}
+
+fn bring_up(recipe: Recipe, mount: &WorkspaceMount) -> Result<RunningSandbox, LaunchError> {
+    let backend = recipe.backend;
+    let signals = EndingSignals::hold().map_err(io_error("hold signals back"))?;
+    let mut young = Young::spawn(recipe).map_err(io_error("start the sandbox's first process"))?;
+    let stage = young.wait_until_ready().map_err(|stillbirth| match stillbirth {
+        Stillbirth::Refused(reason) => LaunchError::Refused { backend, reason },
+        Stillbirth::Io(source) => io_error("wait for the sandbox to come up")(source),
+    })?;
+    let Young { child, control, stdin, stdout, stderr } = young;
+    Ok(RunningSandbox { child, stage, control, stdin: Some(stdin), stdout, stderr, signals, mount: mount.clone() })
+}
+
+/// A Sandbox on its way up.
+struct Young {
+    child: Child,
+    control: Channel,
+    stdin: File,
+    stdout: Output,
+    stderr: Output,
+}
+
+enum Stillbirth {
+    Refused(String),
+    Io(io::Error),
+}
+
+impl From<io::Error> for Stillbirth {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl Young {
+    fn spawn(recipe: Recipe) -> io::Result<Self> {
+        let (control, theirs) = Channel::pair()?;
+        let (stdin_end, stdin) = io::pipe()?;
+        let (stdout, stdout_end) = io::pipe()?;
+        let (stderr, stderr_end) = io::pipe()?;
+        let plan = file_of(&recipe.plan.encode())?;
+        let mut descriptors = vec![stdin_end.into(), stdout_end.into(), stderr_end.into(), theirs, plan];
+        descriptors.extend(recipe.descriptors);
+        let pid = spawn(&recipe.program, &recipe.arguments, descriptors)?;
+        Ok(Self {
+            child: Child::of(pid)?,
+            control,
+            stdin: File::from(OwnedFd::from(stdin)),
+            stdout: Output::of(File::from(OwnedFd::from(stdout))),
+            stderr: Output::of(File::from(OwnedFd::from(stderr))),
+        })
+    }
+
+    /// Waits for the Stage's first word. Until then nothing of the workload runs, so that whatever arrived on standard
+    /// error is the backend's own: the reason if there is one, dropped if the Sandbox came up all the same.
+    fn wait_until_ready(&mut self) -> Result<PidHandle, Stillbirth> {
+        if !self.hears_something()? {
+            return Err(self.bury(Some("it did not come up in time".to_owned())));
+        }
+        let Some((bytes, sender)) = self.control.receive_with_sender()? else {
+            return Err(self.bury(None));
+        };
+        match (Message::decode(&bytes), sender) {
+            (Some(Message::Ready), Some(pid)) => {
+                self.stderr.take_unread()?;
+                Ok(PidHandle::open(pid)?)
+            }
+            (Some(Message::Failed(reason)), _) => Err(self.bury(Some(reason))),
+            _ => Err(self.bury(Some("its stage does not speak this version's language".to_owned()))),
+        }
+    }
+
+    fn hears_something(&self) -> io::Result<bool> {
+        let deadline = Instant::now() + 3 * PATIENCE;
+        loop {
+            match poll(&mut [PollFd::new(self.control.as_fd(), PollFlags::POLLIN)], timeout(Some(deadline))) {
+                Ok(ready) => return Ok(ready > 0),
+                Err(nix::errno::Errno::EINTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+
+    /// Ends what there is, and says why it did not come up.
+    fn bury(&mut self, reason: Option<String>) -> Stillbirth {
+        self.control.hang_up();
+        match self.last_words() {
+            Err(error) => Stillbirth::Io(error),
+            Ok(words) => {
+                let words = (!words.is_empty()).then_some(words);
+                let silence = || self.child.ending().unwrap_or_default();
+                Stillbirth::Refused(reason.or(words).unwrap_or_else(silence))
+            }
+        }
+    }
+
+    fn last_words(&mut self) -> io::Result<String> {
+        if !self.child.wait_until(Instant::now() + PATIENCE)? {
+            self.child.kill()?;
+        }
+        self.child.wait()?;
+        let words = self.stderr.take_unread()?;
+        Ok(String::from_utf8_lossy(&words).trim().replace('\n', "; "))
+    }
+}
