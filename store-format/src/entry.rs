@@ -1,6 +1,7 @@
 //! Entries: the 64-byte header that stands before every payload, in packs and in large files.
 
 use crate::limits::{FRAME_RAW, LARGE_FROM, MAX_COMMIT, MAX_FRAME, MAX_LARGE_RAW, MAX_PACKED_RAW};
+use crate::object::reference_to;
 use isobox_domain::content::ContentId;
 
 /// Length of an encoded header in bytes.
@@ -138,6 +139,19 @@ impl EntryHeader {
         if header.has_lengths_of(place) { Ok(header) } else { Err(header.lengths_refused()) }
     }
 
+    /// The header of a payload that is stored as it is.
+    pub fn raw(kind: EntryKind, payload: &[u8]) -> Self {
+        let reference = reference_to(payload);
+        Self {
+            kind,
+            codec: Codec::Raw,
+            id: reference.id,
+            raw_length: reference.length,
+            stored_length: reference.length,
+            payload_crc: crc32c::crc32c(payload),
+        }
+    }
+
     /// Length of the whole entry in bytes.
     pub const fn entry_length(&self) -> u64 {
         HEADER_LEN as u64 + self.stored_length
@@ -172,6 +186,11 @@ fn kind_from(byte: u8) -> Result<EntryKind, EntryError> {
 fn codec_from(byte: u8) -> Result<Codec, EntryError> {
     let known = [Codec::Raw, Codec::Zstd].into_iter().find(|codec| *codec as u8 == byte);
     known.ok_or(EntryError::Unknown { field: "codec", found: byte })
+}
+
+/// The CRC32C of bytes whose beginning has the CRC32C `crc`, and that go on with `bytes`; 0 for no beginning.
+pub fn crc_append(crc: u32, bytes: &[u8]) -> u32 {
+    crc32c::crc32c_append(crc, bytes)
 }
 
 /// Reads the integer at `at`; zero past the end.

@@ -1,1 +1,29 @@
-//! Placeholder.
+//! The local Task Store: append-only lanes and packs, locks that die with their process, recovery of what a killed
+//! process left. `docs/store-format.md` specifies the bytes.
+#![forbid(unsafe_code)]
+
+mod attempt;
+mod attempts;
+mod capture;
+mod dir;
+mod error;
+mod index;
+mod journal;
+mod lane;
+mod lane_tail;
+mod large_reader;
+mod large_writer;
+mod layout;
+mod locks;
+mod object_store;
+mod output;
+mod pack_scan;
+mod publish;
+mod random;
+mod record_log;
+mod staging;
+mod store;
+mod views;
+
+pub use store::FsTaskStore;
+pub use views::FsViews;

@@ -1,0 +1,144 @@
+//! Beginning attempts, and finding those that nobody runs any more.
+
+use crate::attempt::FsAttempt;
+use crate::dir::{Access, Dir};
+use crate::error::{error, failed};
+use crate::journal::Journal;
+use crate::locks::{BEGIN, Sharing, lock, try_lock};
+use crate::random::random_name;
+use crate::store::{FsTaskStore, Shared};
+use isobox_domain::record::TaskRecord;
+use isobox_ports::{Attempt, Attempts, StoreError, StoreErrorKind};
+use nix::sys::statvfs::fstatvfs;
+use std::collections::HashMap;
+use std::fs::{File, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::sync::Arc;
+
+const JOURNAL: &str = "attempt";
+/// Free inodes that an attempt may need: its directory, journal, outputs, staging, and a few large artifacts.
+const INODES: u64 = 32;
+
+impl Attempts for FsTaskStore {
+    fn probe(&self, room_bytes: u64) -> Result<(), StoreError> {
+        self.shared.layout.require_writable()?;
+        let tmp = self.shared.layout.tmp()?;
+        try_writing(&tmp).map_err(failed("write to", &tmp.shown("")))?;
+        require_room(&tmp, room_bytes)
+    }
+
+    fn begin(&self, draft: &TaskRecord) -> Result<Box<dyn Attempt>, StoreError> {
+        let layout = &self.shared.layout;
+        layout.require_writable()?;
+        // While this is held, nobody takes the directory for what a killed process left before its draft.
+        let _beginning = lock(&layout.locks()?, BEGIN, Sharing::Shared)?;
+        let tmp = layout.tmp()?;
+        let name = random_name().map_err(failed("read", "/dev/urandom"))?;
+        let begun = begin_in(&tmp, &name, draft);
+        let (dir, journal) = begun.map_err(|e| {
+            remove_quietly(&tmp, &name);
+            failed("begin attempt", &tmp.shown(&name))(e)
+        })?;
+        Ok(Box::new(FsAttempt::new(Arc::clone(&self.shared), name, dir, journal, draft.clone(), HashMap::new())))
+    }
+
+    fn abandoned(&self) -> Result<Vec<Box<dyn Attempt>>, StoreError> {
+        let tmp = self.shared.layout.tmp()?;
+        let mut found: Vec<Box<dyn Attempt>> = Vec::new();
+        for name in tmp.names().map_err(failed("list", &tmp.shown("")))? {
+            if let Some(attempt) = take_over(&self.shared, &tmp, &name)? {
+                found.push(Box::new(attempt));
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn begin_in(tmp: &Dir, name: &str, draft: &TaskRecord) -> io::Result<(Dir, Journal)> {
+    tmp.make_dir(name)?;
+    let dir = tmp.dir(name)?;
+    let file = dir.file(JOURNAL, Access::CreateNew)?;
+    // Whoever looks for dead attempts holds it for a moment at most.
+    file.lock()?;
+    let mut journal = Journal::new(file);
+    journal.draft(draft)?;
+    Ok((dir, journal))
+}
+
+fn take_over(store: &Arc<Shared>, tmp: &Dir, name: &str) -> Result<Option<FsAttempt>, StoreError> {
+    let subject = tmp.shown(name);
+    let Some((dir, file)) = open_dead(tmp, name).map_err(failed("open attempt", &subject))? else {
+        return remove_remains(store, tmp, name).map(|()| None);
+    };
+    let Some(file) = file else { return Ok(None) };
+    let (journal, left) = Journal::replay(file).map_err(failed("read attempt", &subject))?;
+    let is_published = match left.publishing {
+        Some(record) => store.fresh_index()?.has_record(&record),
+        None => false,
+    };
+    if is_published || left.draft.is_none() {
+        tmp.remove_dir(name).map_err(failed("remove attempt", &subject))?;
+        return Ok(None);
+    }
+    Ok(FsAttempt::take_over(Arc::clone(store), name.to_owned(), dir, journal, left))
+}
+
+/// Opens the directory and locks the journal of an attempt. `None`: it has no journal, or an empty one. No file: somebody runs it, or
+/// has just ended it.
+fn open_dead(tmp: &Dir, name: &str) -> io::Result<Option<(Dir, Option<File>)>> {
+    let Some(dir) = find_directory(tmp, name)? else { return Ok(None) };
+    let Some(file) = crate::dir::absent_is_none(dir.file(JOURNAL, Access::Existing))? else { return Ok(None) };
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(Some((dir, None))),
+        Err(TryLockError::Error(error)) => return Err(error),
+    }
+    let metadata = file.metadata()?;
+    // Its owner may have removed it between the open and the lock.
+    let is_left = metadata.nlink() > 0;
+    Ok((!is_left || metadata.len() > 0).then_some((dir, is_left.then_some(file))))
+}
+
+fn find_directory(tmp: &Dir, name: &str) -> io::Result<Option<Dir>> {
+    match tmp.find_dir(name) {
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(None),
+        found => found,
+    }
+}
+
+// Something without a journal is being made right now, or its maker was killed: nobody makes any while BEGIN is held.
+fn remove_remains(store: &Shared, tmp: &Dir, name: &str) -> Result<(), StoreError> {
+    let Some(_none_begins) = try_lock(&store.layout.locks()?, BEGIN, Sharing::Exclusive)? else { return Ok(()) };
+    let still_none = open_dead(tmp, name).map_err(failed("open attempt", &tmp.shown(name)))?.is_none();
+    if still_none {
+        remove_quietly(tmp, name);
+    }
+    Ok(())
+}
+
+// What cannot be removed now is found again by the next start.
+fn remove_quietly(tmp: &Dir, name: &str) {
+    if tmp.remove_dir(name).is_err() && tmp.remove_file(name).is_err() {}
+}
+
+fn try_writing(tmp: &Dir) -> io::Result<()> {
+    let name = format!("probe-{}", random_name()?);
+    let written = tmp.file(&name, Access::CreateNew).and_then(|mut file| file.write_all(&[0; 4096]));
+    tmp.remove_file(&name)?;
+    written
+}
+
+fn require_room(tmp: &Dir, room_bytes: u64) -> Result<(), StoreError> {
+    let subject = tmp.shown("");
+    let stat = fstatvfs(tmp).map_err(|errno| failed("look at the room of", &subject)(errno.into()))?;
+    let free = stat.blocks_available().saturating_mul(stat.fragment_size());
+    // File systems that have no fixed number of inodes say that they have none at all.
+    let lacks_inodes = stat.files() > 0 && stat.files_available() < INODES;
+    if free >= room_bytes && !lacks_inodes {
+        return Ok(());
+    }
+    let reason =
+        format!("{free} bytes and {} inodes are free, {room_bytes} and {INODES} are needed", stat.files_available());
+    Err(error(StoreErrorKind::Full, "find room in", subject, reason))
+}

@@ -1,0 +1,157 @@
+//! Directories by handle: nothing below one is reached through a symbolic link.
+
+use crate::error::shown;
+use nix::NixPath;
+use nix::fcntl::{AtFlags, OFlag, openat, renameat};
+use nix::sys::stat::{Mode, mkdirat};
+use nix::unistd::{LinkatFlags, UnlinkatFlags, linkat, unlinkat};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+/// How a file is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// For reading; it must be there.
+    Read,
+    /// For reading and writing; it must be there.
+    Existing,
+    /// For reading and writing; created empty where it is not there.
+    Create,
+    /// For reading and writing; it must not be there.
+    CreateNew,
+    /// For reading and writing; emptied, or created.
+    Truncate,
+}
+
+/// An open directory.
+#[derive(Debug)]
+pub(crate) struct Dir {
+    fd: OwnedFd,
+    path: PathBuf,
+}
+
+const DIRECTORY: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_CLOEXEC);
+
+impl Dir {
+    /// Opens the directory at `path`, links followed: the caller chose it.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let fd = nix::fcntl::open(path, DIRECTORY, Mode::empty())?;
+        Ok(Self { fd, path: path.to_owned() })
+    }
+
+    /// Opens a directory in this one.
+    pub(crate) fn dir<N: NixPath + AsRef<Path> + ?Sized>(&self, name: &N) -> io::Result<Self> {
+        let fd = openat(&self.fd, name, DIRECTORY | OFlag::O_NOFOLLOW, Mode::empty())?;
+        Ok(Self { fd, path: self.path.join(name) })
+    }
+
+    /// Makes a directory of mode 0700 in this one; whether it was not there before.
+    pub(crate) fn make_dir<N: NixPath + ?Sized>(&self, name: &N) -> io::Result<bool> {
+        match mkdirat(&self.fd, name, Mode::S_IRWXU) {
+            Ok(()) => Ok(true),
+            Err(nix::errno::Errno::EEXIST) => Ok(false),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Opens a file in this directory; one that is made has mode 0600.
+    pub(crate) fn file(&self, name: &str, access: Access) -> io::Result<File> {
+        let flags = match access {
+            Access::Read => OFlag::O_RDONLY,
+            Access::Existing => OFlag::O_RDWR,
+            Access::Create => OFlag::O_RDWR | OFlag::O_CREAT,
+            Access::CreateNew => OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL,
+            Access::Truncate => OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_TRUNC,
+        };
+        // O_NONBLOCK: a pipe that somebody put here must not hang the open.
+        let flags = flags | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK;
+        let file = File::from(openat(&self.fd, name, flags, Mode::S_IRUSR | Mode::S_IWUSR)?);
+        if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no regular file")) }
+    }
+
+    /// As [`file`](Self::file) for reading, `None` where there is none.
+    pub(crate) fn find_file(&self, name: &str) -> io::Result<Option<File>> {
+        absent_is_none(self.file(name, Access::Read))
+    }
+
+    /// As [`dir`](Self::dir), `None` where there is none.
+    pub(crate) fn find_dir(&self, name: &str) -> io::Result<Option<Self>> {
+        absent_is_none(self.dir(name))
+    }
+
+    /// Moves `name` to `target` in `to`, replacing a file there.
+    pub(crate) fn rename(&self, name: &str, to: &Dir, target: &str) -> io::Result<()> {
+        Ok(renameat(&self.fd, name, &to.fd, target)?)
+    }
+
+    /// Gives the file `name` a second name. Errs where there is one already.
+    pub(crate) fn link(&self, name: &str, to: &Dir, target: &str) -> io::Result<()> {
+        Ok(linkat(&self.fd, name, &to.fd, target, AtFlags::from_bits_truncate(LinkatFlags::empty().bits()))?)
+    }
+
+    /// Removes a file; one that is not there is fine.
+    pub(crate) fn remove_file(&self, name: &str) -> io::Result<()> {
+        absent_is_none(unlinkat(&self.fd, name, UnlinkatFlags::NoRemoveDir).map_err(io::Error::from)).map(drop)
+    }
+
+    /// Removes a directory in this one with the files in it; deeper ones are an error.
+    pub(crate) fn remove_dir(&self, name: &str) -> io::Result<()> {
+        let Some(dir) = self.find_dir(name)? else { return Ok(()) };
+        for file in dir.names()? {
+            dir.remove_file(&file)?;
+        }
+        absent_is_none(unlinkat(&self.fd, name, UnlinkatFlags::RemoveDir).map_err(io::Error::from)).map(drop)
+    }
+
+    /// The names in this directory that are UTF-8, in no order; isobox makes no others.
+    pub(crate) fn names(&self) -> io::Result<Vec<String>> {
+        let mut dir = nix::dir::Dir::openat(&self.fd, ".", DIRECTORY, Mode::empty())?;
+        let mut names = Vec::new();
+        for entry in dir.iter() {
+            if let Ok(name) = entry?.file_name().to_str()
+                && name != "."
+                && name != ".."
+            {
+                names.push(name.to_owned());
+            }
+        }
+        Ok(names)
+    }
+
+    /// Makes what was created, renamed and removed in this directory survive a power cut.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        Ok(nix::unistd::fsync(&self.fd)?)
+    }
+
+    /// The path of `name` in this directory, for people.
+    pub(crate) fn shown(&self, name: &str) -> String {
+        shown(&self.path.join(name))
+    }
+
+    /// The directory as a file, to be locked or looked at.
+    pub(crate) fn as_file(&self) -> io::Result<File> {
+        Ok(File::from(self.fd.try_clone()?))
+    }
+
+    /// The path of this directory.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl AsFd for Dir {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// `None` in place of the error that something is not there.
+pub(crate) fn absent_is_none<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,222 @@
+//! Appending to a lane: entries, the COMMIT last, one flush.
+
+use crate::dir::{Access, Dir};
+use crate::error::{damaged, failed};
+use crate::index::{ChainEnd, Pack, lane_name};
+use crate::lane_tail::{Tail, find_tail};
+use crate::layout::Layout;
+use crate::locks::Lock;
+use isobox_domain::content::ContentId;
+use isobox_domain::timestamp::Timestamp;
+use isobox_ports::StoreError;
+use isobox_store_format::commit::Commit;
+use isobox_store_format::entry::{EntryHeader, EntryKind};
+use isobox_store_format::frame::Compressor;
+use isobox_store_format::limits::{MAX_COMMIT, MAX_PACK};
+use std::fs::{File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+const BUFFER: usize = 256 * 1024;
+
+/// A lane that is locked by this process.
+pub(crate) struct Lane<'a> {
+    layout: &'a Layout,
+    number: u8,
+    file: File,
+    /// Where the current put starts in the file.
+    start: u64,
+    /// Where the next byte goes, those in `buffer` included.
+    end: u64,
+    buffer: Vec<u8>,
+    last: Option<ChainEnd>,
+    /// Packs that were sealed in the midst of the current put.
+    sealed: Vec<ContentId>,
+    _lock: Lock,
+}
+
+impl<'a> Lane<'a> {
+    /// Opens the locked lane `number` for a put of about `expected` bytes, after cutting what a killed writer left.
+    /// `sealed_end` is its last COMMIT in the packs, for a lane that has none of its own.
+    pub(crate) fn open(
+        layout: &'a Layout,
+        (number, lock): (u8, Lock),
+        expected: u64,
+        sealed_end: Option<ChainEnd>,
+    ) -> Result<Self, StoreError> {
+        let subject = Pack::Lane(number).shown(layout);
+        let file = open_lane(&layout.lanes, number).map_err(failed("open lane", &subject))?;
+        let tail = find_tail(&file, layout.format.store).map_err(failed("read lane", &subject))?;
+        let mut lane = Self {
+            layout,
+            number,
+            file,
+            start: tail.end(),
+            end: tail.end(),
+            buffer: Vec::new(),
+            last: tail.last().or(sealed_end),
+            sealed: Vec::new(),
+            _lock: lock,
+        };
+        lane.settle(&tail, expected).map_err(failed("prepare lane", &subject))?;
+        Ok(lane)
+    }
+
+    // A pack never grows over its limit, and nothing is ever appended behind damage.
+    fn settle(&mut self, tail: &Tail, expected: u64) -> io::Result<()> {
+        match tail {
+            Tail::Clean { .. } => {}
+            Tail::Torn { end, .. } => self.file.set_len(*end)?,
+            Tail::Damaged { .. } => return self.seal().map(drop),
+        }
+        let is_tight = self.end > 0 && self.end + expected + MAX_COMMIT > MAX_PACK;
+        if is_tight { self.seal().map(drop) } else { Ok(()) }
+    }
+
+    /// Which lane it is.
+    pub(crate) fn number(&self) -> u8 {
+        self.number
+    }
+
+    /// Appends an entry of the current put.
+    pub(crate) fn append(&mut self, header: &EntryHeader, stored: &[u8]) -> Result<(), StoreError> {
+        self.try_append(header, stored).map_err(failed("append to lane", &self.shown()))
+    }
+
+    fn try_append(&mut self, header: &EntryHeader, stored: &[u8]) -> io::Result<()> {
+        // Room for the COMMIT is always left, so that it never has to go to a pack of its own.
+        if self.end > 0 && self.end + header.entry_length() + MAX_COMMIT > MAX_PACK {
+            let id = self.seal()?;
+            self.sealed.push(id);
+        }
+        self.push(header, stored)
+    }
+
+    fn push(&mut self, header: &EntryHeader, stored: &[u8]) -> io::Result<()> {
+        self.buffer.extend_from_slice(&header.encode());
+        self.buffer.extend_from_slice(stored);
+        self.end += header.entry_length();
+        if self.buffer.len() >= BUFFER { self.write_out() } else { Ok(()) }
+    }
+
+    fn write_out(&mut self) -> io::Result<()> {
+        self.file.write_all_at(&self.buffer, self.end - self.buffer.len() as u64)?;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// Ends the put with a COMMIT and makes all of it durable: the only flush. `fill` completes what the lane knows.
+    pub(crate) fn commit(mut self, compressor: &mut Compressor, fill: Commit) -> Result<(), StoreError> {
+        let subject = self.shown();
+        let commit = self.link(fill);
+        let payload = commit.encode().map_err(|e| damaged("encode commit", subject.clone(), e))?;
+        let (header, stored) =
+            compressor.entry(EntryKind::Commit, &payload).map_err(failed("encode commit", &subject))?;
+        let written = self.push(&header, &stored).and_then(|()| self.write_out());
+        if let Err(error) = written {
+            self.abandon();
+            return Err(failed("append to lane", &subject)(error));
+        }
+        self.file.sync_data().map_err(|error| {
+            self.give_up();
+            failed("flush lane", &subject)(error)
+        })
+    }
+
+    fn link(&self, commit: Commit) -> Commit {
+        let last = self.last;
+        Commit {
+            store: self.layout.format.store,
+            lane: self.number,
+            sequence: last.map_or(1, |last| last.sequence + 1),
+            previous: last.map(|last| last.id),
+            // The clock may have been put back; the order within a lane must not.
+            time: last.map_or(now(), |last| now().max(last.time)),
+            span: self.end - self.start,
+            packs: self.sealed.clone(),
+            ..commit
+        }
+    }
+
+    /// Takes the current put back, after an error or a refusal. What is left is a torn tail at worst, which nobody sees.
+    pub(crate) fn abandon(&self) {
+        if self.file.set_len(self.start).is_err() {
+            // The next writer of the lane cuts it.
+        }
+    }
+
+    // After a failed flush nobody knows what the disk holds, and a second flush may succeed without having written
+    // it (fsync(2), "EIO"). So the COMMIT is taken back and no COMMIT ever follows in this file.
+    fn give_up(&mut self) {
+        self.abandon();
+        let sealed = seal_file(self.layout, self.number, &self.file, Flush::Never);
+        if sealed.is_err() {
+            // The lane's tail was cut; what else is wrong with the disk, the next writer is told.
+        }
+    }
+
+    fn seal(&mut self) -> io::Result<ContentId> {
+        self.write_out()?;
+        let id = seal_file(self.layout, self.number, &self.file, Flush::First)?;
+        self.file = open_lane(&self.layout.lanes, self.number)?;
+        (self.start, self.end) = (0, 0);
+        Ok(id)
+    }
+
+    fn shown(&self) -> String {
+        Pack::Lane(self.number).shown(self.layout)
+    }
+}
+
+/// Whether a lane is flushed before it is sealed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flush {
+    First,
+    Never,
+}
+
+fn seal_file(layout: &Layout, number: u8, file: &File, flush: Flush) -> io::Result<ContentId> {
+    if flush == Flush::First {
+        file.sync_data()?;
+    }
+    let id = hash_file(file)?;
+    file.set_permissions(Permissions::from_mode(0o444))?;
+    layout.lanes.rename(&lane_name(number), &layout.packs, &format!("{}.pack", id.to_hex()))?;
+    layout.packs.sync()?;
+    layout.lanes.sync()?;
+    Ok(id)
+}
+
+fn hash_file(file: &File) -> io::Result<ContentId> {
+    let mut hasher = blake3::Hasher::new();
+    let mut buffer = vec![0; BUFFER];
+    let mut at = 0;
+    loop {
+        match file.read_at(&mut buffer, at)? {
+            0 => return Ok(ContentId::new(*hasher.finalize().as_bytes())),
+            length => {
+                hasher.write_all(&buffer[..length])?;
+                at += length as u64;
+            }
+        }
+    }
+}
+
+// A lane's name is made durable once, when it is made: each put after that flushes the file alone.
+fn open_lane(lanes: &Dir, number: u8) -> io::Result<File> {
+    let name = lane_name(number);
+    match lanes.file(&name, Access::CreateNew) {
+        Ok(file) => {
+            lanes.sync()?;
+            Ok(file)
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => lanes.file(&name, Access::Create),
+        Err(error) => Err(error),
+    }
+}
+
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::nearest(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,102 @@
+//! What a lane ends in: its last COMMIT, and what may follow it.
+
+use crate::index::ChainEnd;
+use crate::pack_scan::{read_commit, read_header};
+use isobox_store_format::commit::{Commit, TRAILER_LEN, payload_length};
+use isobox_store_format::entry::{EntryHeader, EntryKind, HEADER_LEN, Place};
+use isobox_store_format::format_file::StoreId;
+use isobox_store_format::scan::{Found, Scanner, read_exact_at};
+use std::fs::File;
+use std::io;
+
+/// The end of a lane whose lock is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tail {
+    /// A COMMIT, or nothing at all.
+    Clean {
+        /// The COMMIT.
+        last: Option<ChainEnd>,
+        /// The length of the file.
+        end: u64,
+    },
+    /// Whole entries without a COMMIT and at most one that the end cuts off: what a writer leaves that was killed or
+    /// ran out of space before its flush. It was never acknowledged, since the COMMIT is written last.
+    Torn {
+        /// The last COMMIT.
+        last: Option<ChainEnd>,
+        /// Where that ends.
+        end: u64,
+    },
+    /// Anything else, which no killed writer leaves: perhaps a COMMIT that was acknowledged and is damaged now.
+    Damaged {
+        /// The last sound COMMIT.
+        last: Option<ChainEnd>,
+        /// The length of the file.
+        end: u64,
+    },
+}
+
+impl Tail {
+    /// The last sound COMMIT.
+    pub(crate) fn last(&self) -> Option<ChainEnd> {
+        let (Self::Clean { last, .. } | Self::Torn { last, .. } | Self::Damaged { last, .. }) = self;
+        *last
+    }
+
+    /// Where the next entry goes, or the file ends.
+    pub(crate) fn end(&self) -> u64 {
+        let (Self::Clean { end, .. } | Self::Torn { end, .. } | Self::Damaged { end, .. }) = self;
+        *end
+    }
+}
+
+/// Looks at the end of a lane, and goes through all of it only if that is no COMMIT.
+pub(crate) fn find_tail(file: &File, store: StoreId) -> io::Result<Tail> {
+    let end = file.metadata()?.len();
+    if end == 0 {
+        return Ok(Tail::Clean { last: None, end });
+    }
+    match last_commit(file, store, end)? {
+        Some(last) => Ok(Tail::Clean { last: Some(last), end }),
+        None => scan_tail(file, store, end),
+    }
+}
+
+fn last_commit(file: &File, store: StoreId, end: u64) -> io::Result<Option<ChainEnd>> {
+    let Some(trailer_at) = end.checked_sub(TRAILER_LEN as u64) else { return Ok(None) };
+    let mut trailer = [0; TRAILER_LEN];
+    read_exact_at(file, &mut trailer, trailer_at)?;
+    let entry = payload_length(&trailer).map(|length| length + HEADER_LEN as u64);
+    let Some(offset) = entry.and_then(|length| end.checked_sub(length)) else { return Ok(None) };
+    match read_header(file, offset, Place::Pack)? {
+        Some(header) if offset + header.entry_length() == end => chain_end(file, store, offset, &header),
+        _ => Ok(None),
+    }
+}
+
+fn chain_end(file: &File, store: StoreId, offset: u64, header: &EntryHeader) -> io::Result<Option<ChainEnd>> {
+    if header.kind != EntryKind::Commit {
+        return Ok(None);
+    }
+    let commit = read_commit(file, offset, header)?.filter(|commit: &Commit| commit.store == store);
+    Ok(commit.map(|commit| ChainEnd { id: header.id, sequence: commit.sequence, time: commit.time }))
+}
+
+fn scan_tail(file: &File, store: StoreId, length: u64) -> io::Result<Tail> {
+    let mut scanner = Scanner::new(file, 0, length);
+    let (mut last, mut end, mut is_damaged) = (None, 0, false);
+    while let Some(found) = scanner.find_next()? {
+        match found {
+            Found::Damage { .. } => is_damaged = true,
+            Found::Torn { .. } => {}
+            Found::Entry { offset, header } if header.kind == EntryKind::Commit => {
+                match chain_end(file, store, offset, &header)? {
+                    Some(found) => (last, end, is_damaged) = (Some(found), offset + header.entry_length(), false),
+                    None => is_damaged = true,
+                }
+            }
+            Found::Entry { .. } => {}
+        }
+    }
+    Ok(if is_damaged { Tail::Damaged { last, end: length } } else { Tail::Torn { last, end } })
+}

@@ -1,0 +1,182 @@
+//! The directories of a store, and whether it may be used where it lies.
+
+use crate::dir::{Access, Dir, absent_is_none};
+use crate::error::{damaged, error, failed, shown};
+use crate::random::{random_bytes, random_name};
+use isobox_ports::{StoreError, StoreErrorKind};
+use isobox_store_format::format_file::{FORMAT_LEN, FormatFile, StoreId};
+use nix::sys::statfs::{FsType, fstatfs};
+use nix::sys::statvfs::{FsFlags, fstatvfs};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+const STORE: &str = "store";
+const FORMAT: &str = "FORMAT";
+const DIRECTORIES: [&str; 7] = ["locks", "lanes", "packs", "large", "tmp", "quarantine", "cache"];
+
+// Locks and flushes on these cannot be relied on. Numbers from linux/magic.h and the kernel's cifs, smb2 and fuse.
+const REMOTE: [(i64, &str); 6] = [
+    (0x6969, "NFS"),
+    (0x517b, "SMB"),
+    (0xff53_4d42, "CIFS"),
+    (0xfe53_4d42, "SMB2"),
+    (0x6573_5546, "FUSE"),
+    (0x0102_1997, "9P"),
+];
+
+/// An open store.
+#[derive(Debug)]
+pub(crate) struct Layout {
+    pub(crate) root: Dir,
+    pub(crate) lanes: Dir,
+    pub(crate) packs: Dir,
+    pub(crate) large: Dir,
+    pub(crate) format: FormatFile,
+}
+
+impl Layout {
+    /// Opens the store in `records`, or makes one.
+    pub(crate) fn create(records: &Path) -> Result<Self, StoreError> {
+        make_durably(records).map_err(failed("create", &shown(records)))?;
+        let parent = Dir::open(records).map_err(failed("open", &shown(records)))?;
+        let subject = parent.shown(STORE);
+        let is_new = parent.make_dir(STORE).map_err(failed("create store", &subject))?;
+        let root = parent.dir(STORE).map_err(failed("open store", &subject))?;
+        require_local(&root)?;
+        if is_new || !has_format(&root)? {
+            fill(&root).map_err(failed("create store", &subject))?;
+            parent.sync().map_err(failed("create store", &subject))?;
+        }
+        let layout = Self::from_root(root)?;
+        layout.require_writable()?;
+        Ok(layout)
+    }
+
+    /// Opens the store in `records`; `None` if there is none. Works where nothing can be written.
+    pub(crate) fn open(records: &Path) -> Result<Option<Self>, StoreError> {
+        let found = absent_is_none(Dir::open(records)).map_err(failed("open", &shown(records)))?;
+        let Some(parent) = found else { return Ok(None) };
+        let found = parent.find_dir(STORE).map_err(failed("open store", &parent.shown(STORE)))?;
+        let Some(root) = found else { return Ok(None) };
+        // A killed creation leaves no FORMAT, and nothing else of worth.
+        if !has_format(&root)? && !has_content(&root).map_err(failed("read store", &shown(root.path())))? {
+            return Ok(None);
+        }
+        Self::from_root(root).map(Some)
+    }
+
+    /// Fails if this version, this file system or this user may not write here.
+    pub(crate) fn require_writable(&self) -> Result<(), StoreError> {
+        let subject = shown(self.root.path());
+        let unsuitable = |e| error(StoreErrorKind::Unsuitable, "write to store", subject.clone(), e);
+        self.format.require_writable().map_err(unsuitable)?;
+        require_local(&self.root)
+    }
+
+    /// The directory of locks.
+    pub(crate) fn locks(&self) -> Result<Dir, StoreError> {
+        self.dir("locks")
+    }
+
+    /// The directory of attempts.
+    pub(crate) fn tmp(&self) -> Result<Dir, StoreError> {
+        self.dir("tmp")
+    }
+
+    fn dir(&self, name: &str) -> Result<Dir, StoreError> {
+        self.root.dir(name).map_err(failed("open", &self.root.shown(name)))
+    }
+
+    fn from_root(root: Dir) -> Result<Self, StoreError> {
+        require_private(&root)?;
+        let format = read_format(&root)?;
+        let open = |name: &str| root.dir(name).map_err(failed("open", &root.shown(name)));
+        let (lanes, packs, large) = (open("lanes")?, open("packs")?, open("large")?);
+        Ok(Self { lanes, packs, large, format, root })
+    }
+}
+
+fn read_format(root: &Dir) -> Result<FormatFile, StoreError> {
+    let subject = root.shown(FORMAT);
+    let file = root.file(FORMAT, Access::Read).map_err(failed("open", &subject))?;
+    let mut bytes = Vec::with_capacity(FORMAT_LEN);
+    file.take(FORMAT_LEN as u64 + 1).read_to_end(&mut bytes).map_err(failed("read", &subject))?;
+    let format = FormatFile::decode(&bytes).map_err(|e| damaged("read", subject.clone(), e))?;
+    format.require_readable().map_err(|e| error(StoreErrorKind::Unsuitable, "open store", subject, e))?;
+    Ok(format)
+}
+
+fn has_format(root: &Dir) -> Result<bool, StoreError> {
+    root.find_file(FORMAT).map(|file| file.is_some()).map_err(failed("open", &root.shown(FORMAT)))
+}
+
+fn has_content(root: &Dir) -> io::Result<bool> {
+    for name in ["lanes", "packs"] {
+        if let Some(dir) = root.find_dir(name)?
+            && !dir.names()?.is_empty()
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+// FORMAT comes last: a store that has one is complete. Of two at once, the first to link its FORMAT names the store.
+fn fill(root: &Dir) -> io::Result<()> {
+    if has_content(root)? {
+        return Err(io::Error::other("it has packs but no FORMAT, without which they cannot be told to be its own"));
+    }
+    for name in DIRECTORIES {
+        root.make_dir(name)?;
+    }
+    root.sync()?;
+    let bytes = FormatFile::new(StoreId(random_bytes()?)).encode().map_err(io::Error::other)?;
+    let (tmp, name) = (root.dir("tmp")?, format!("format-{}", random_name()?));
+    let mut file = tmp.file(&name, Access::CreateNew)?;
+    file.write_all(&bytes)?;
+    file.sync_data()?;
+    let linked = tmp.link(&name, root, FORMAT);
+    tmp.remove_file(&name)?;
+    if linked.is_err() && root.find_file(FORMAT)?.is_none() {
+        return linked;
+    }
+    root.sync()
+}
+
+fn require_private(root: &Dir) -> Result<(), StoreError> {
+    let subject = shown(root.path());
+    let mode = root.as_file().and_then(|file| file.metadata()).map_err(failed("open store", &subject))?.mode();
+    if mode & 0o022 == 0 || is_read_only(root) {
+        return Ok(());
+    }
+    let reason = format!("others may write to it (mode {:04o}); run `chmod go-w` on it if nobody did", mode & 0o7777);
+    Err(error(StoreErrorKind::Unsuitable, "open store", subject, reason))
+}
+
+fn require_local(root: &Dir) -> Result<(), StoreError> {
+    let subject = shown(root.path());
+    let stat = fstatfs(root).map_err(|errno| failed("look at the file system of", &subject)(errno.into()))?;
+    let remote = REMOTE.iter().find(|(magic, _)| stat.filesystem_type() == FsType(*magic as _));
+    let Some((_, name)) = remote else { return Ok(()) };
+    let reason = format!("it lies on {name}, where locks and flushes cannot be relied on; choose a local directory");
+    Err(error(StoreErrorKind::Unsuitable, "write to store", subject, reason))
+}
+
+fn is_read_only(root: &Dir) -> bool {
+    fstatvfs(root).is_ok_and(|stat| stat.flags().contains(FsFlags::ST_RDONLY))
+}
+
+fn make_durably(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    if path.is_dir() {
+        return Ok(());
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    make_durably(parent)?;
+    match std::fs::DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    Dir::open(parent)?.sync()
+}

@@ -1,0 +1,232 @@
+//! Making an attempt durable as a record.
+
+use crate::attempt::FsAttempt;
+use crate::error::{damaged, error, failed};
+use crate::index::{Location, Pack};
+use crate::lane::Lane;
+use crate::large_reader::{find_large, large_header, large_name, open_staged, verify_large};
+use crate::layout::Layout;
+use crate::locks::{GC, Sharing, lock, lock_lane};
+use crate::pack_scan::{read_header, read_payload};
+use crate::staging::{StagedLarge, Staging, hold};
+use crate::store::Shared;
+use isobox_domain::content::{ContentId, ContentRef};
+use isobox_domain::event::Event;
+use isobox_domain::record::TaskRecord;
+use isobox_domain::timestamp::Timestamp;
+use isobox_ports::{StoreError, StoreErrorKind};
+use isobox_store_format::commit::{Commit, Committed, CommittedChild};
+use isobox_store_format::entry::{EntryHeader, EntryKind, Place};
+use isobox_store_format::format_file::StoreId;
+use isobox_store_format::frame::{Compressor, decode_payload};
+use isobox_store_format::record::{EncodedRecord, children, encode_record};
+use std::collections::HashSet;
+use std::io;
+
+/// Publishes `record` with what its attempt staged. On an error the attempt is as it was.
+pub(crate) fn publish(attempt: &mut FsAttempt, record: &TaskRecord) -> Result<ContentId, StoreError> {
+    let subject = record.task.to_string();
+    let encoded =
+        encode_record(record).map_err(|e| error(StoreErrorKind::Io, "encode record of", subject.clone(), e))?;
+    let id = encoded.reference().id;
+    hold(&attempt.staging).add_small(&encoded.policy_bytes).map_err(failed("stage record of", &subject))?;
+    attempt.note_publishing(&id)?;
+    let store = std::sync::Arc::clone(&attempt.store);
+    let staging = hold(&attempt.staging);
+    let _gc = lock(&store.layout.locks()?, GC, Sharing::Shared)?;
+    let mut put = Put::open(&store, staging.length() + encoded.bytes.len() as u64)?;
+    if store.known_index().has_record(&id) {
+        return put.make_durable(&id).map(|()| id);
+    }
+    let put_whole = put.add_staged(&staging).and_then(|()| put.add_record(&encoded));
+    match put_whole {
+        Ok(children) => put.commit(commit_of(record, encoded.reference(), children)).map(|()| id),
+        Err(error) => {
+            put.lane.abandon();
+            Err(error)
+        }
+    }
+}
+
+/// Appends an event whose place after the newest one of its subject was checked.
+pub(crate) fn append_event(store: &Shared, event: &Event, bytes: &[u8]) -> Result<(), StoreError> {
+    let _gc = lock(&store.layout.locks()?, GC, Sharing::Shared)?;
+    let mut put = Put::open(store, bytes.len() as u64)?;
+    let reference = put.add_object(EntryKind::Record, bytes).inspect_err(|_| put.lane.abandon())?;
+    let committed = Committed::Event { subject: event.subject };
+    put.commit(Commit { task: event.task, committed, ..blank(reference, Vec::new()) })
+}
+
+fn commit_of(record: &TaskRecord, reference: ContentRef, children: Vec<CommittedChild>) -> Commit {
+    Commit { task: record.task, attempt: record.attempt, ..blank(reference, children) }
+}
+
+// The lane fills in the rest.
+fn blank(record: ContentRef, children: Vec<CommittedChild>) -> Commit {
+    Commit {
+        store: StoreId([0; 16]),
+        task: isobox_domain::task_id::TaskId::new([0; 8]),
+        attempt: 0,
+        committed: Committed::Record,
+        record,
+        time: Timestamp::nearest(0),
+        lane: 0,
+        sequence: 1,
+        previous: None,
+        span: 0,
+        packs: Vec::new(),
+        children,
+    }
+}
+
+/// One put into a lane.
+struct Put<'a> {
+    layout: &'a Layout,
+    store: &'a Shared,
+    lane: Lane<'a>,
+    compressor: Compressor,
+    /// Entries of this put.
+    added: HashSet<ContentId>,
+}
+
+impl<'a> Put<'a> {
+    fn open(store: &'a Shared, expected: u64) -> Result<Self, StoreError> {
+        let layout = &store.layout;
+        layout.require_writable()?;
+        let locked = lock_lane(&layout.locks()?)?;
+        let number = locked.0;
+        let sealed_end = store.fresh_index()?.chain_end(number);
+        let lane = Lane::open(layout, locked, expected, sealed_end)?;
+        let compressor = Compressor::new().map_err(failed("prepare", "a compressor"))?;
+        Ok(Self { layout, store, lane, compressor, added: HashSet::new() })
+    }
+
+    fn add_staged(&mut self, staging: &Staging) -> Result<(), StoreError> {
+        for large in staging.large() {
+            self.add_large(staging, large)?;
+        }
+        let subject = staging.dir().shown("staged");
+        staging.for_each_small(
+            |header, stored| {
+                if self.added.contains(&header.id) || self.is_stored(header)? {
+                    return Ok(());
+                }
+                self.added.insert(header.id);
+                self.lane.append(header, stored)
+            },
+            |e| failed("read back", &subject)(e),
+        )
+    }
+
+    fn add_record(&mut self, encoded: &EncodedRecord) -> Result<Vec<CommittedChild>, StoreError> {
+        let record = encoded.reference().id.to_string();
+        let direct = children(&encoded.bytes).map_err(|e| damaged("read back record", record.clone(), e))?;
+        for child in &direct {
+            if !self.added.contains(&child.reference.id)
+                && self.store.known_index().locations(&child.reference.id).is_empty()
+            {
+                let missing = format!("it refers to {}, which was never staged", child.reference.id);
+                return Err(error(StoreErrorKind::Io, "publish record", record, missing));
+            }
+        }
+        self.add_object(EntryKind::Record, &encoded.bytes)?;
+        let committed = |child: &isobox_store_format::record::Child| CommittedChild {
+            role: child.role.number(),
+            reference: child.reference,
+        };
+        Ok(direct.iter().map(committed).collect())
+    }
+
+    fn add_object(&mut self, kind: EntryKind, bytes: &[u8]) -> Result<ContentRef, StoreError> {
+        let (header, stored) = self.compressor.entry(kind, bytes).map_err(failed("compress", "a record"))?;
+        self.lane.append(&header, &stored)?;
+        Ok(ContentRef { id: header.id, length: header.raw_length })
+    }
+
+    fn commit(mut self, commit: Commit) -> Result<(), StoreError> {
+        self.lane.commit(&mut self.compressor, commit)
+    }
+
+    // A hit counts only where it is durable with this put's own flush: in a sealed pack, which was flushed before it got
+    // its name, or in this very lane. What lies in another lane may be a COMMIT whose flush has yet to come.
+    fn certain(&self, id: &ContentId) -> impl Iterator<Item = Location> + use<> {
+        let own = Pack::Lane(self.lane.number());
+        let is_durable = move |pack: Pack| matches!(pack, Pack::Sealed(_)) || pack == own;
+        self.store
+            .known_index()
+            .locations(id)
+            .into_iter()
+            .filter(move |found| found.is_certain && is_durable(found.pack))
+    }
+
+    fn is_stored(&self, header: &EntryHeader) -> Result<bool, StoreError> {
+        for location in self.certain(&header.id) {
+            let subject = location.pack.shown(self.layout);
+            if is_intact(self.layout, location, header).map_err(failed("read", &subject))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    // A large artifact is linked into place, so that a put that fails leaves it in the attempt too.
+    fn add_large(&mut self, staging: &Staging, large: &StagedLarge) -> Result<(), StoreError> {
+        let id = large.header.id;
+        let subject = id.to_string();
+        if self.added.insert(id) {
+            place_large(self.layout, staging, large).map_err(failed("store large artifact", &subject))?;
+            if self.certain(&id).next().is_none() {
+                self.add_object(EntryKind::Large, &large.header.encode())?;
+            }
+        }
+        Ok(())
+    }
+
+    // Equal bytes were published before. The one that did so may have been killed before its flush.
+    fn make_durable(&self, record: &ContentId) -> Result<(), StoreError> {
+        for location in self.store.known_index().locations(record) {
+            let subject = location.pack.shown(self.layout);
+            let flushed = location.pack.open(self.layout).and_then(|file| file.sync_data());
+            flushed.map_err(failed("flush", &subject))?;
+        }
+        Ok(())
+    }
+}
+
+fn is_intact(layout: &Layout, location: Location, header: &EntryHeader) -> io::Result<bool> {
+    let file = location.pack.open(layout)?;
+    let found = read_header(&file, location.offset, Place::Pack)?;
+    let Some(found) = found.filter(|found| (found.id, found.raw_length) == (header.id, header.raw_length)) else {
+        return Ok(false);
+    };
+    let payload = read_payload(&file, location.offset, &found)?;
+    Ok(decode_payload(&found, payload).is_ok())
+}
+
+fn place_large(layout: &Layout, staging: &Staging, large: &StagedLarge) -> io::Result<()> {
+    let dir = staging.dir();
+    let (folder_name, name) = large_name(&large.header.id);
+    let found = find_large(&layout.large, &large.header.id)?;
+    let is_there = found.map(|file| large_header(&file)).transpose()?.flatten() == Some(large.header);
+    let is_new = layout.large.make_dir(folder_name.as_str())?;
+    let folder = layout.large.dir(folder_name.as_str())?;
+    if !is_there {
+        let file = open_staged(&dir, &large.name)?;
+        verify_large(&file, &large.header)?.map_err(io::Error::other)?;
+        file.sync_data()?;
+        link_over(&dir, &large.name, &folder, &name)?;
+    }
+    // Also for a file that was there: its own writer may not have come so far yet.
+    folder.sync()?;
+    if is_new { layout.large.sync() } else { Ok(()) }
+}
+
+// A damaged file of that name makes way; a file system without hard links gets a rename.
+fn link_over(dir: &crate::dir::Dir, staged: &str, folder: &crate::dir::Dir, name: &str) -> io::Result<()> {
+    folder.remove_file(name)?;
+    match dir.link(staged, folder, name) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(_) => dir.rename(staged, folder, name),
+        Ok(()) => Ok(()),
+    }
+}

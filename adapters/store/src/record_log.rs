@@ -1,0 +1,98 @@
+//! Publishing records and events, and reading them back.
+
+use crate::attempt::FsAttempt;
+use crate::error::{damaged, error};
+use crate::index::{Damage, Row};
+use crate::locks::{EVENTS, Sharing, lock};
+use crate::publish;
+use crate::store::FsTaskStore;
+use isobox_domain::content::{ContentId, ContentRef};
+use isobox_domain::event::Event;
+use isobox_domain::record::{RecordEntry, TaskRecord};
+use isobox_ports::{AppendError, Attempt, RecordLog, StoreError, StoreErrorKind, StoredEvent};
+use isobox_store_format::entry::EntryKind;
+use isobox_store_format::event::{decode_event, encode_event};
+use isobox_store_format::object::reference_to;
+use isobox_store_format::record::{ChildRole, children, decode_record};
+
+impl RecordLog for FsTaskStore {
+    fn publish(&self, attempt: Box<dyn Attempt>, record: &TaskRecord) -> Result<ContentId, StoreError> {
+        let foreign = |_| {
+            let reason = "its attempt belongs to another store";
+            error(StoreErrorKind::Io, "publish", record.task.to_string(), reason)
+        };
+        let mut attempt: Box<FsAttempt> = attempt.into_any().downcast().map_err(foreign)?;
+        let id = publish::publish(&mut attempt, record)?;
+        // The record is durable. What is left of the attempt is told from an abandoned one by its journal.
+        if attempt.remove().is_err() {}
+        Ok(id)
+    }
+
+    fn append(&self, event: &Event) -> Result<ContentId, AppendError> {
+        let subject = event.subject.to_string();
+        let bytes = encode_event(event).map_err(|e| error(StoreErrorKind::Io, "encode event about", subject, e))?;
+        let _events = lock(&self.shared.layout.locks()?, EVENTS, Sharing::Exclusive)?;
+        let newest = self.events(&event.subject)?.last().map(|newest| newest.id);
+        if newest != event.previous {
+            return Err(AppendError::Stale { newest });
+        }
+        publish::append_event(&self.shared, event, &bytes)?;
+        Ok(reference_to(&bytes).id)
+    }
+
+    fn load(&self, id: &ContentId) -> Result<Option<TaskRecord>, StoreError> {
+        let Some(bytes) = self.read_small(id, EntryKind::Record)? else { return Ok(None) };
+        let refused = |e| damaged("load record", id.to_string(), e);
+        let policy = children(&bytes).map_err(refused)?.into_iter().find(|child| child.role == ChildRole::Policy);
+        let policy = policy.map(|policy| self.read_policy(id, &policy.reference)).transpose()?.unwrap_or_default();
+        decode_record(&bytes, &policy).map(Some).map_err(refused)
+    }
+
+    fn events(&self, subject: &ContentId) -> Result<Vec<StoredEvent>, StoreError> {
+        let ids = self.shared.fresh_index()?.events(subject).to_vec();
+        let events = ids.into_iter().map(|id| self.load_event(id)).collect::<Result<Vec<_>, _>>()?;
+        Ok(in_order(events))
+    }
+
+    fn list(&self) -> Result<Box<dyn Iterator<Item = Result<RecordEntry, StoreError>> + '_>, StoreError> {
+        let index = self.shared.fresh_index()?;
+        let rows = index.newest_first();
+        let damage = index.damage().to_vec();
+        drop(index);
+        let entries = rows.into_iter().map(|Row { entry, .. }| Ok(entry));
+        Ok(Box::new(entries.chain(damage.into_iter().map(|damage| Err(self.damage_error(&damage))))))
+    }
+}
+
+impl FsTaskStore {
+    fn read_policy(&self, record: &ContentId, policy: &ContentRef) -> Result<Vec<u8>, StoreError> {
+        let found = self.read_small(&policy.id, EntryKind::Artifact)?;
+        found.ok_or_else(|| damaged("load record", record.to_string(), format!("its policy {} is missing", policy.id)))
+    }
+
+    fn load_event(&self, id: ContentId) -> Result<StoredEvent, StoreError> {
+        let missing = || damaged("load event", id.to_string(), "its entry is missing");
+        let bytes = self.read_small(&id, EntryKind::Record)?.ok_or_else(missing)?;
+        let event = decode_event(&bytes).map_err(|e| damaged("load event", id.to_string(), e))?;
+        Ok(StoredEvent { id, event })
+    }
+
+    fn damage_error(&self, damage: &Damage) -> StoreError {
+        let layout = &self.shared.layout;
+        let subject = format!("{}, bytes {} to {}", damage.pack.shown(layout), damage.offset, damage.end);
+        damaged("read entries of", subject, "they are damaged; records in them are not listed")
+    }
+}
+
+/// Orders events by their chain. What hangs on no chain comes last, by time.
+fn in_order(mut events: Vec<StoredEvent>) -> Vec<StoredEvent> {
+    events.sort_by_key(|stored| stored.event.at);
+    let (mut ordered, mut previous) = (Vec::new(), None);
+    while let Some(at) = events.iter().position(|stored| stored.event.previous == previous) {
+        let next = events.remove(at);
+        previous = Some(next.id);
+        ordered.push(next);
+    }
+    ordered.extend(events);
+    ordered
+}

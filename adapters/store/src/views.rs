@@ -1,0 +1,143 @@
+//! Views as directories of plain files.
+
+use crate::dir::{Access, Dir};
+use crate::error::{failed, shown};
+use crate::locks::wait_for;
+use crate::random::random_name;
+use isobox_domain::content::parse_hex;
+use isobox_domain::policy::ViewLimit;
+use isobox_domain::task_id::TaskId;
+use isobox_ports::{ObjectStore, StoreError, View, Views};
+use nix::fcntl::{RenameFlags, renameat2};
+use std::cmp::Reverse;
+use std::fs::TryLockError;
+use std::io::{self, Write};
+use std::path::{Component, Path, PathBuf};
+use std::time::SystemTime;
+
+const RECORD: &str = "record.json";
+const ARTIFACTS: &str = "artifacts";
+/// Larger artifacts are left out, in bytes.
+const LARGEST: u64 = 1 << 20;
+/// Names of Views that are being made or unmade; what a killed process left is removed under the next one's lock.
+const UNFINISHED: &str = ".isobox-view-";
+
+/// The Views in one directory.
+#[derive(Clone, Debug)]
+pub struct FsViews {
+    directory: PathBuf,
+}
+
+impl FsViews {
+    /// Views below `directory`, which is made when the first is written. No part of the path may be a symbolic link.
+    pub fn new(directory: PathBuf) -> Self {
+        Self { directory }
+    }
+}
+
+impl Views for FsViews {
+    fn write(&self, view: &View<'_>, objects: &dyn ObjectStore, limit: ViewLimit) -> Result<(), StoreError> {
+        let subject = shown(&self.directory);
+        let dir = make_beneath(&self.directory).map_err(failed("open views in", &subject))?;
+        let lock = dir.as_file().map_err(failed("lock views in", &subject))?;
+        wait_for(&subject, || match lock.try_lock() {
+            Ok(()) => Ok(Some(())),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(failed("lock views in", &subject)(error)),
+        })?;
+        remove_unfinished(&dir).map_err(failed("clean views in", &subject))?;
+        if limit != ViewLimit::Newest(0) {
+            write_view(&dir, view, objects)?;
+        }
+        trim(&dir, limit, view.task).map_err(failed("trim views in", &subject))
+    }
+}
+
+fn write_view(dir: &Dir, view: &View<'_>, objects: &dyn ObjectStore) -> Result<(), StoreError> {
+    let name = view.task.to_string();
+    let subject = dir.shown(&name);
+    let fresh = random_name().map(|random| format!("{UNFINISHED}{random}")).map_err(failed("write view", &subject))?;
+    dir.make_dir(fresh.as_str()).map_err(failed("write view", &subject))?;
+    let unfinished = dir.dir(fresh.as_str()).map_err(failed("write view", &subject))?;
+    let filled = fill(&unfinished, view, objects, &subject)
+        .and_then(|()| put_in_place(dir, &fresh, &name).map_err(failed("write view", &subject)));
+    if filled.is_err() && remove_view(dir, &fresh).is_err() {
+        // The next View removes it.
+    }
+    filled
+}
+
+fn fill(unfinished: &Dir, view: &View<'_>, objects: &dyn ObjectStore, subject: &str) -> Result<(), StoreError> {
+    let io = failed("write view", subject);
+    unfinished.file(RECORD, Access::CreateNew).and_then(|mut file| file.write_all(view.record_json)).map_err(&io)?;
+    unfinished.make_dir(ARTIFACTS).map_err(&io)?;
+    let artifacts = unfinished.dir(ARTIFACTS).map_err(&io)?;
+    for (name, content) in view.artifacts.iter().filter(|(_, content)| content.length <= LARGEST) {
+        if let Some(mut content) = objects.open(&content.id)? {
+            let copied = artifacts.file(name, Access::CreateNew).and_then(|mut file| io::copy(&mut content, &mut file));
+            copied.map_err(&io)?;
+        }
+    }
+    Ok(())
+}
+
+fn put_in_place(dir: &Dir, fresh: &str, name: &str) -> io::Result<()> {
+    match renameat2(dir, fresh, dir, name, RenameFlags::RENAME_EXCHANGE) {
+        // What bore the name before bears the unfinished one now.
+        Ok(()) => remove_view(dir, fresh),
+        Err(_) => dir.rename(fresh, dir, name),
+    }
+}
+
+fn remove_unfinished(dir: &Dir) -> io::Result<()> {
+    dir.names()?.iter().filter(|name| name.starts_with(UNFINISHED)).try_for_each(|name| remove_view(dir, name))
+}
+
+fn trim(dir: &Dir, limit: ViewLimit, newest: TaskId) -> io::Result<()> {
+    let ViewLimit::Newest(limit) = limit else { return Ok(()) };
+    let mut views = Vec::new();
+    for name in dir.names()?.into_iter().filter(|name| is_view_name(name)) {
+        if let Some(modified) = modified(dir, &name)? {
+            views.push((Reverse((name == newest.to_string(), modified)), name));
+        }
+    }
+    views.sort();
+    views.iter().skip(limit as usize).try_for_each(|(_, name)| remove_view(dir, name))
+}
+
+fn is_view_name(name: &str) -> bool {
+    name.strip_prefix("task-").and_then(parse_hex::<8>).is_some()
+}
+
+// Something else of that name, a link for example, is no View.
+fn modified(dir: &Dir, name: &str) -> io::Result<Option<SystemTime>> {
+    match dir.dir(name) {
+        Ok(view) => view.as_file()?.metadata()?.modified().map(Some),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::NotFound) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn remove_view(dir: &Dir, name: &str) -> io::Result<()> {
+    if let Some(view) = dir.find_dir(name)? {
+        view.remove_dir(ARTIFACTS)?;
+    }
+    dir.remove_dir(name)
+}
+
+fn make_beneath(path: &Path) -> io::Result<Dir> {
+    let start = if path.is_absolute() { Path::new("/") } else { Path::new(".") };
+    path.components().try_fold(Dir::open(start)?, |dir, component| match component {
+        Component::RootDir | Component::CurDir => Ok(dir),
+        Component::Normal(name) => {
+            let found = dir.dir(name);
+            let is_missing = found.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+            if !is_missing {
+                return found;
+            }
+            dir.make_dir(name)?;
+            dir.dir(name)
+        }
+        Component::ParentDir | Component::Prefix(_) => Err(io::Error::other("the path has a component `..`")),
+    })
+}
