@@ -68,7 +68,6 @@ fn run() -> io::Result<Infallible> {
     let plan = read_plan()?;
     let children = children_signal()?;
     if plan.reach == Reach::Tree {
-        nix::unistd::setsid()?;
         prctl::set_child_subreaper(true)?;
     }
     enter(&plan.directory)?;

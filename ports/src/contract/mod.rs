@@ -2,3 +2,5 @@
 
 pub mod repository;
 pub mod workspaces;
+
+pub mod runtime_backend;

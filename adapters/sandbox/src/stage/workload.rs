@@ -88,13 +88,22 @@ fn become_workload(execution: &Execution, errors: &mut File) -> ! {
 fn prepare() -> io::Result<()> {
     nix::unistd::setsid()?;
     nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
-    for signal in 1..=libc::SIGRTMAX() {
-        // SAFETY: setting the default disposition runs no code. It fails harmlessly for SIGKILL, SIGSTOP and the
-        // signals that libc keeps to itself.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
-    }
+    (1..=LAST_SIGNAL).for_each(set_default);
     SigSet::empty().thread_set_mask()?;
     close_on_exec_from(3)
+}
+
+/// The number of the last signal: signal(7), "Real-time signals".
+const LAST_SIGNAL: libc::c_int = 64;
+
+/// Gives a signal its default disposition, if it can have another one.
+fn set_default(signal: libc::c_int) {
+    // Zeroes are SIG_DFL, no flags, no restorer and an empty mask, in the kernel's own layout on every architecture.
+    let action = [0_u64; 4];
+    let no_old_action = std::ptr::null::<u64>();
+    // libc's own function refuses the two signals that it keeps to itself, which a caller may have ignored all the same.
+    // SAFETY: the kernel reads no more than 32 bytes of `action`, and the default disposition runs no code.
+    unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, action.as_ptr(), no_old_action, size_of::<u64>()) };
 }
 
 /// Tries every candidate; returns the error that says most, as execvp(3) does.

@@ -1,0 +1,424 @@
+//! Cases of [`RuntimeBackend`].
+
+use crate::{Content, EndCause, Ending, Flow, LaunchRequest, RuntimeBackend, Sandbox, Streams, WorkspaceMount};
+use isobox_domain::command::WorkloadCommand;
+use isobox_domain::enforcement::Control;
+use isobox_domain::outcome::Exit;
+use isobox_domain::policy::{EffectivePolicy, SandboxPolicy};
+use isobox_domain::repo_path::RepoPath;
+use libtest_mimic::{Failed, Trial};
+use std::io::Cursor;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Longest that a prompt return may take on a busy machine. What must not be waited for lasts a thousand times as long.
+const PROMPTLY: Duration = Duration::from_secs(20);
+
+/// Longest piece of output, in bytes.
+const PIECE_BYTES: usize = 64 * 1024;
+
+/// A backend under test.
+#[derive(Clone)]
+pub struct Subject {
+    /// What its cases are called after.
+    pub name: &'static str,
+    /// The backend, or why it cannot be tested on this machine.
+    pub backend: Result<Arc<dyn RuntimeBackend>, String>,
+}
+
+/// One case as a test of its own per subject.
+pub fn cases(subject: &Subject) -> Vec<Trial> {
+    CASES.iter().map(|&(name, case)| trial(subject, name, case)).collect()
+}
+
+type Case = fn(&Stand) -> Result<(), Failed>;
+
+fn trial(subject: &Subject, name: &str, case: Case) -> Trial {
+    let title = format!("{}::{name}", subject.name);
+    match subject.backend.clone() {
+        Ok(backend) => Trial::test(title, move || case(&Stand::new(backend)?)),
+        Err(reason) => Trial::test(format!("{title} ({reason})"), || Ok(())).with_ignored_flag(true),
+    }
+}
+
+const CASES: &[(&str, Case)] = &[
+    ("every_control_is_named_once", every_control_is_named_once),
+    ("arguments_arrive_byte_for_byte", arguments_arrive_byte_for_byte),
+    ("the_environment_is_cleared", the_environment_is_cleared),
+    ("no_descriptor_above_2_is_inherited", no_descriptor_above_2_is_inherited),
+    ("no_signal_disposition_of_isobox_is_inherited", no_signal_disposition_of_isobox_is_inherited),
+    ("output_arrives_byte_for_byte_in_order_per_stream", output_arrives_byte_for_byte_in_order_per_stream),
+    ("input_arrives_byte_for_byte", input_arrives_byte_for_byte),
+    ("without_input_standard_input_is_empty", without_input_standard_input_is_empty),
+    ("input_that_is_not_read_is_no_failure", input_that_is_not_read_is_no_failure),
+    ("an_exit_code_arrives", an_exit_code_arrives),
+    ("death_by_a_signal_is_not_an_exit_code", death_by_a_signal_is_not_an_exit_code),
+    ("a_command_that_is_not_there_is_not_found", a_command_that_is_not_there_is_not_found),
+    ("a_command_that_may_not_be_executed_is_not_executable", a_command_that_may_not_be_executed_is_not_executable),
+    ("a_script_without_interpreter_line_runs_in_the_shell", a_script_without_interpreter_line_runs_in_the_shell),
+    ("supervise_returns_though_a_daemon_holds_the_streams", supervise_returns_though_a_daemon_holds_the_streams),
+    ("a_closed_stream_ends_its_writer", a_closed_stream_ends_its_writer),
+    ("changes_are_in_the_workspace_afterwards", changes_are_in_the_workspace_afterwards),
+    ("the_command_starts_in_the_working_directory", the_command_starts_in_the_working_directory),
+    ("a_dropped_sandbox_leaves_nothing_running", a_dropped_sandbox_leaves_nothing_running),
+    ("words_of_the_workload_are_not_a_refusal", words_of_the_workload_are_not_a_refusal),
+];
+
+/// What the suite makes a workload do: each is a command of the standard shell, and a fake plays it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Prints its further arguments, each followed by a NUL.
+    PrintArguments,
+    /// Prints its variables, each as `NAME=value` followed by a NUL.
+    PrintVariables,
+    /// Prints the numbers of its open descriptors, one a line, that of the directory they are read from included.
+    ListDescriptors,
+    /// Prints the ignored and the blocked signals of `/proc/self/status`.
+    ShowSignals,
+    /// Prints the numbers 1 to 200,000 on both streams, one a line.
+    Count,
+    /// Copies standard input to standard output.
+    Copy,
+    /// Exits with 137.
+    Exit137,
+    /// Kills itself with SIGKILL.
+    DieOfKill,
+    /// Leaves two processes that hold its streams, one in a session of its own, and exits with 3.
+    LeaveDaemons,
+    /// Writes `y` for ever.
+    Yes,
+    /// Writes `made` to the file `made`, and prints its working directory's last component.
+    Make,
+    /// Prints `here`, then sleeps for hours.
+    Sleep,
+    /// Writes what `bwrap` would write if it had failed, and exits with 1.
+    SpeakLikeBwrap,
+    /// Executes `./script`: a text `echo "$0 $1"` without interpreter line, with the argument `x`.
+    Script,
+}
+
+impl Act {
+    /// Every act.
+    pub const ALL: [Self; 14] = [
+        Self::PrintArguments,
+        Self::PrintVariables,
+        Self::ListDescriptors,
+        Self::ShowSignals,
+        Self::Count,
+        Self::Copy,
+        Self::Exit137,
+        Self::DieOfKill,
+        Self::LeaveDaemons,
+        Self::Yes,
+        Self::Make,
+        Self::Sleep,
+        Self::SpeakLikeBwrap,
+        Self::Script,
+    ];
+
+    /// The act that `command` stands for.
+    pub fn of(command: &WorkloadCommand) -> Option<Self> {
+        Self::ALL.into_iter().find(|act| command.arguments().starts_with(&act.arguments()))
+    }
+
+    fn arguments(self) -> Vec<Vec<u8>> {
+        let script = match self {
+            Self::Script => return vec![b"./script".to_vec(), b"x".to_vec()],
+            Self::PrintArguments => r#"shift 0; for a; do printf '%s\0' "$a"; done"#,
+            Self::PrintVariables => "exec env -0",
+            Self::ListDescriptors => "exec ls /proc/self/fd",
+            Self::ShowSignals => "exec grep -E '^Sig(Ign|Blk)' /proc/self/status",
+            Self::Count => "seq 1 200000 | tee /dev/stderr",
+            Self::Copy => "exec cat",
+            Self::Exit137 => "exit 137",
+            Self::DieOfKill => "kill -KILL $$",
+            Self::LeaveDaemons => "sleep 36000 & setsid sleep 36000 & exit 3",
+            Self::Yes => "exec yes",
+            Self::Make => r#"echo made > made && basename "$PWD""#,
+            Self::Sleep => "echo here; sleep 36000 & sleep 36000",
+            Self::SpeakLikeBwrap => "echo 'bwrap: setting up uid map: Permission denied' >&2; exit 1",
+        };
+        ["sh", "-c", script, "sh"].map(|word| word.as_bytes().to_vec()).to_vec()
+    }
+}
+
+/// A backend and a Workspace for one case.
+struct Stand {
+    backend: Arc<dyn RuntimeBackend>,
+    host_path: PathBuf,
+}
+
+impl Stand {
+    fn new(backend: Arc<dyn RuntimeBackend>) -> Result<Self, Failed> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let name = format!("isobox-backend-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let host_path = std::env::temp_dir().join(name);
+        std::fs::create_dir(&host_path)?;
+        Ok(Self { backend, host_path })
+    }
+
+    fn launch(&self, command: &WorkloadCommand, directory: Option<&RepoPath>) -> Result<Box<dyn Sandbox>, Failed> {
+        let capabilities = self.backend.capabilities();
+        let policy = EffectivePolicy {
+            backend: capabilities.backend,
+            asked: SandboxPolicy::default(),
+            controls: capabilities.controls,
+            limitations: capabilities.limitations,
+        };
+        let mount = WorkspaceMount::Directory { host_path: self.host_path.clone() };
+        let request =
+            LaunchRequest { command, policy: &policy, mount: &mount, working_directory: directory, caller_path: None };
+        let sandbox = self.backend.launch(&request)?;
+        assert_eq!(sandbox.workspace(), mount);
+        Ok(sandbox)
+    }
+
+    fn run(&self, command: &WorkloadCommand, heard: &mut Heard) -> Result<Ending, Failed> {
+        Ok(self.launch(command, None)?.supervise(heard)?)
+    }
+
+    fn play(&self, act: Act, further: &[&[u8]]) -> Result<(Ending, Heard), Failed> {
+        let mut heard = Heard::default();
+        let ending = self.run(&command(act, further)?, &mut heard)?;
+        Ok((ending, heard))
+    }
+}
+
+impl Drop for Stand {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_dir_all(&self.host_path) {
+            assert!(std::thread::panicking(), "remove {}: {error}", self.host_path.display());
+        }
+    }
+}
+
+fn command(act: Act, further: &[&[u8]]) -> Result<WorkloadCommand, Failed> {
+    let mut arguments = act.arguments();
+    arguments.extend(further.iter().map(|argument| argument.to_vec()));
+    Ok(WorkloadCommand::parse(arguments)?)
+}
+
+/// What came out.
+#[derive(Default)]
+struct Heard {
+    input: Option<Vec<u8>>,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+    longest_piece: usize,
+    closes_stdout: bool,
+}
+
+impl Streams for Heard {
+    fn stdin(&mut self) -> Option<Content> {
+        self.input.take().map(|bytes| Box::new(Cursor::new(bytes)) as Content)
+    }
+
+    fn stdout(&mut self, bytes: &[u8]) -> Flow {
+        self.stdout.extend_from_slice(bytes);
+        self.longest_piece = self.longest_piece.max(bytes.len());
+        if self.closes_stdout { Flow::Closed } else { Flow::Continue }
+    }
+
+    fn stderr(&mut self, bytes: &[u8]) -> Flow {
+        self.stderr.extend_from_slice(bytes);
+        self.longest_piece = self.longest_piece.max(bytes.len());
+        Flow::Continue
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+const SUCCESS: EndCause = EndCause::Exited(Exit::Code(0));
+
+fn every_control_is_named_once(stand: &Stand) -> Result<(), Failed> {
+    let named: Vec<_> = stand.backend.capabilities().controls.iter().map(|report| report.control).collect();
+    assert_eq!(named, Control::ALL);
+    assert_eq!(stand.backend.capabilities().backend, stand.backend.name());
+    Ok(())
+}
+
+fn arguments_arrive_byte_for_byte(stand: &Stand) -> Result<(), Failed> {
+    let arguments = [&b"-x"[..], b"", b"a b\n", b"\xff\xfe", b"--", b"$HOME"];
+    let (ending, heard) = stand.play(Act::PrintArguments, &arguments)?;
+    assert_eq!(ending.cause, SUCCESS, "{}", text(&heard.stderr));
+    let expected: Vec<u8> = arguments.iter().flat_map(|argument| [argument, &b"\0"[..]].concat()).collect();
+    assert_eq!(text(&heard.stdout), text(&expected));
+    assert_eq!(heard.stdout, expected);
+    Ok(())
+}
+
+fn the_environment_is_cleared(stand: &Stand) -> Result<(), Failed> {
+    const ALLOWED: [&str; 22] = [
+        "PATH",
+        "HOME",
+        "USER",
+        "LOGNAME",
+        "SHELL",
+        "TMPDIR",
+        "TERM",
+        "COLORTERM",
+        "NO_COLOR",
+        "LANG",
+        "LANGUAGE",
+        "LC_ALL",
+        "LC_CTYPE",
+        "LC_MESSAGES",
+        "LC_COLLATE",
+        "TZ",
+        "PWD",
+        "OLDPWD",
+        "SHLVL",
+        "_",
+        "LC_NUMERIC",
+        "LC_TIME",
+    ];
+    // A test runner's own variables: they are there to be passed on by mistake.
+    assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some() || std::env::var_os("PATH").is_some());
+    let (ending, heard) = stand.play(Act::PrintVariables, &[])?;
+    assert_eq!(ending.cause, SUCCESS, "{}", text(&heard.stderr));
+    let printed = text(&heard.stdout);
+    let names: Vec<&str> =
+        printed.split_terminator('\0').map(|variable| variable.split('=').next().unwrap_or("")).collect();
+    assert!(names.contains(&"PATH") && names.contains(&"HOME"), "{names:?}");
+    let foreign: Vec<_> = names.iter().filter(|name| !ALLOWED.contains(name)).collect();
+    assert!(foreign.is_empty(), "{foreign:?}");
+    Ok(())
+}
+
+fn no_descriptor_above_2_is_inherited(stand: &Stand) -> Result<(), Failed> {
+    let (_, heard) = stand.play(Act::ListDescriptors, &[])?;
+    assert_eq!(text(&heard.stdout), "0\n1\n2\n3\n");
+    Ok(())
+}
+
+fn no_signal_disposition_of_isobox_is_inherited(stand: &Stand) -> Result<(), Failed> {
+    let (_, heard) = stand.play(Act::ShowSignals, &[])?;
+    assert_eq!(text(&heard.stdout), "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
+    Ok(())
+}
+
+fn output_arrives_byte_for_byte_in_order_per_stream(stand: &Stand) -> Result<(), Failed> {
+    let (ending, heard) = stand.play(Act::Count, &[])?;
+    let expected: String = (1..=200_000).map(|number| format!("{number}\n")).collect();
+    assert_eq!(ending.cause, SUCCESS);
+    assert!(heard.stdout == expected.as_bytes(), "{} bytes of standard output", heard.stdout.len());
+    assert!(heard.stderr == expected.as_bytes(), "{} bytes of standard error", heard.stderr.len());
+    assert!(heard.longest_piece <= PIECE_BYTES, "a piece of {} bytes", heard.longest_piece);
+    Ok(())
+}
+
+fn input_arrives_byte_for_byte(stand: &Stand) -> Result<(), Failed> {
+    let input: Vec<u8> = (0..1_000_000_u32).map(|number| (number % 251) as u8).collect();
+    let mut heard = Heard { input: Some(input.clone()), ..Heard::default() };
+    let ending = stand.run(&command(Act::Copy, &[])?, &mut heard)?;
+    assert_eq!(ending.cause, SUCCESS);
+    assert!(heard.stdout == input, "{} bytes came back", heard.stdout.len());
+    Ok(())
+}
+
+fn without_input_standard_input_is_empty(stand: &Stand) -> Result<(), Failed> {
+    let (ending, heard) = stand.play(Act::Copy, &[])?;
+    assert_eq!((ending.cause, heard.stdout), (SUCCESS, Vec::new()));
+    Ok(())
+}
+
+fn input_that_is_not_read_is_no_failure(stand: &Stand) -> Result<(), Failed> {
+    let mut heard = Heard { input: Some(vec![b'x'; 1_000_000]), ..Heard::default() };
+    let ending = stand.run(&command(Act::Exit137, &[])?, &mut heard)?;
+    assert_eq!(ending.cause, EndCause::Exited(Exit::Code(137)));
+    Ok(())
+}
+
+fn an_exit_code_arrives(stand: &Stand) -> Result<(), Failed> {
+    let (ending, _) = stand.play(Act::Exit137, &[])?;
+    assert_eq!(ending.cause, EndCause::Exited(Exit::Code(137)));
+    Ok(())
+}
+
+fn death_by_a_signal_is_not_an_exit_code(stand: &Stand) -> Result<(), Failed> {
+    let (ending, _) = stand.play(Act::DieOfKill, &[])?;
+    assert_eq!(ending.cause, EndCause::Exited(Exit::Signal(9)));
+    Ok(())
+}
+
+fn a_command_that_is_not_there_is_not_found(stand: &Stand) -> Result<(), Failed> {
+    for program in ["isobox-no-such-program", "./isobox-no-such-program", "/no/such/program"] {
+        let missing = WorkloadCommand::parse(vec![program.as_bytes().to_vec()])?;
+        let ending = stand.run(&missing, &mut Heard::default())?;
+        assert!(matches!(&ending.cause, EndCause::NotFound(why) if why.contains(program)), "{:?}", ending.cause);
+    }
+    Ok(())
+}
+
+fn a_command_that_may_not_be_executed_is_not_executable(stand: &Stand) -> Result<(), Failed> {
+    std::fs::write(stand.host_path.join("plain"), "true\n")?;
+    let plain = WorkloadCommand::parse(vec![b"./plain".to_vec()])?;
+    let ending = stand.run(&plain, &mut Heard::default())?;
+    assert!(matches!(&ending.cause, EndCause::NotExecutable(why) if why.contains("./plain")), "{:?}", ending.cause);
+    Ok(())
+}
+
+fn a_script_without_interpreter_line_runs_in_the_shell(stand: &Stand) -> Result<(), Failed> {
+    use std::os::unix::fs::PermissionsExt;
+    let script = stand.host_path.join("script");
+    std::fs::write(&script, "echo \"$0 $1\"\n")?;
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755))?;
+    let (ending, heard) = stand.play(Act::Script, &[])?;
+    assert_eq!((ending.cause, text(&heard.stdout).as_str()), (SUCCESS, "./script x\n"));
+    Ok(())
+}
+
+fn supervise_returns_though_a_daemon_holds_the_streams(stand: &Stand) -> Result<(), Failed> {
+    let before = Instant::now();
+    let (ending, _) = stand.play(Act::LeaveDaemons, &[])?;
+    assert_eq!(ending.cause, EndCause::Exited(Exit::Code(3)));
+    assert_eq!(ending.killed_processes, Some(2));
+    assert!(before.elapsed() < PROMPTLY, "it took {:?}", before.elapsed());
+    Ok(())
+}
+
+fn a_closed_stream_ends_its_writer(stand: &Stand) -> Result<(), Failed> {
+    let mut heard = Heard { closes_stdout: true, ..Heard::default() };
+    let ending = stand.run(&command(Act::Yes, &[])?, &mut heard)?;
+    const SIGPIPE: u8 = 13;
+    assert_eq!(ending.cause, EndCause::Exited(Exit::Signal(SIGPIPE)));
+    assert!(heard.stdout.len() <= PIECE_BYTES, "{} bytes came after the end", heard.stdout.len());
+    Ok(())
+}
+
+fn changes_are_in_the_workspace_afterwards(stand: &Stand) -> Result<(), Failed> {
+    let mut sandbox = stand.launch(&command(Act::Make, &[])?, None)?;
+    let ending = sandbox.supervise(&mut Heard::default())?;
+    let WorkspaceMount::Directory { host_path } = sandbox.workspace();
+    assert_eq!(ending.cause, SUCCESS);
+    assert_eq!(std::fs::read_to_string(host_path.join("made"))?, "made\n");
+    Ok(())
+}
+
+fn the_command_starts_in_the_working_directory(stand: &Stand) -> Result<(), Failed> {
+    std::fs::create_dir_all(stand.host_path.join("a/b c"))?;
+    let mut heard = Heard::default();
+    let directory = RepoPath::parse("a/b c")?;
+    let ending = stand.launch(&command(Act::Make, &[])?, Some(&directory))?.supervise(&mut heard)?;
+    assert_eq!((ending.cause, text(&heard.stdout).as_str()), (SUCCESS, "b c\n"));
+    assert!(stand.host_path.join("a/b c/made").exists());
+    Ok(())
+}
+
+fn a_dropped_sandbox_leaves_nothing_running(stand: &Stand) -> Result<(), Failed> {
+    let before = Instant::now();
+    drop(stand.launch(&command(Act::Sleep, &[])?, None)?);
+    assert!(before.elapsed() < PROMPTLY, "it took {:?}", before.elapsed());
+    Ok(())
+}
+
+fn words_of_the_workload_are_not_a_refusal(stand: &Stand) -> Result<(), Failed> {
+    let (ending, heard) = stand.play(Act::SpeakLikeBwrap, &[])?;
+    assert_eq!(ending.cause, EndCause::Exited(Exit::Code(1)));
+    assert_eq!(text(&heard.stderr), "bwrap: setting up uid map: Permission denied\n");
+    Ok(())
+}

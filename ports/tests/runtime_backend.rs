@@ -1,0 +1,69 @@
+//! The fake Runtime Backend passes the suite of its port.
+
+use isobox_domain::outcome::Exit;
+use isobox_ports::EndCause;
+use isobox_ports::contract::runtime_backend::{Act, Subject, cases};
+use isobox_ports::fake::{Line, Performance, Scene, ScriptedBackend};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+fn main() {
+    let arguments = libtest_mimic::Arguments::from_args();
+    let backend = Arc::new(ScriptedBackend::new(play));
+    let subject = Subject { name: "ScriptedBackend", backend: Ok(backend) };
+    libtest_mimic::run(&arguments, cases(&subject)).exit();
+}
+
+fn play(scene: &Scene) -> Performance {
+    match Act::of(&scene.command) {
+        None => refuse(scene),
+        Some(Act::PrintArguments) => Performance::printing(arguments(scene)),
+        Some(Act::PrintVariables) => Performance::printing("PATH=/bin\0HOME=/\0"),
+        Some(Act::ListDescriptors) => Performance::printing("0\n1\n2\n3\n"),
+        Some(Act::ShowSignals) => Performance::printing("SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n"),
+        Some(Act::Count) => count(),
+        Some(Act::Copy) => Performance::printing(scene.stdin.clone()),
+        Some(Act::Exit137) => Performance::exiting(137),
+        Some(Act::DieOfKill) => Performance { cause: EndCause::Exited(Exit::Signal(9)), ..Performance::exiting(0) },
+        Some(Act::LeaveDaemons) => Performance { left_processes: 2, ..Performance::exiting(3) },
+        Some(Act::Yes) => Performance { lines: vec![Line::Stdout(b"y\n".repeat(100_000))], ..Performance::exiting(0) },
+        Some(Act::Make) => make(scene),
+        Some(Act::Sleep) => Performance::printing("here\n"),
+        Some(Act::SpeakLikeBwrap) => Performance {
+            lines: vec![Line::Stderr(b"bwrap: setting up uid map: Permission denied\n".to_vec())],
+            ..Performance::exiting(1)
+        },
+        Some(Act::Script) => Performance::printing("./script x\n"),
+    }
+}
+
+fn refuse(scene: &Scene) -> Performance {
+    let program = String::from_utf8_lossy(scene.command.program()).into_owned();
+    let cause = match working_directory(scene).join(&program).exists() {
+        true => EndCause::NotExecutable(program),
+        false => EndCause::NotFound(program),
+    };
+    Performance { cause, ..Performance::exiting(0) }
+}
+
+fn arguments(scene: &Scene) -> Vec<u8> {
+    scene.command.arguments()[4..].iter().flat_map(|argument| [argument, &b"\0"[..]].concat()).collect()
+}
+
+fn count() -> Performance {
+    let numbers: String = (1..=200_000).map(|number| format!("{number}\n")).collect();
+    let numbers = numbers.into_bytes();
+    Performance { lines: vec![Line::Stdout(numbers.clone()), Line::Stderr(numbers)], ..Performance::exiting(0) }
+}
+
+fn working_directory(scene: &Scene) -> PathBuf {
+    let below = scene.working_directory.as_ref().map(|path| String::from_utf8_lossy(path.as_bytes()).into_owned());
+    scene.host_path.join(below.unwrap_or_default())
+}
+
+fn make(scene: &Scene) -> Performance {
+    let directory = working_directory(scene);
+    std::fs::write(directory.join("made"), "made\n").expect("the working directory can be written");
+    let name = directory.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    Performance::printing(format!("{name}\n"))
+}
