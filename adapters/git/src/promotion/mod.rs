@@ -1,9 +1,161 @@
-//! Performing a Promotion on the trusted repository.
+//! Performing a Promotion on the trusted repository, all or nothing.
+//!
+//! 1. Every change is looked at; contents are staged beside the Git directory and the journal is written and flushed.
+//! 2. From here on a later start undoes: old files are moved into the stage, new ones out of it.
+//! 3. The marker `done` is the point of no return. From here on a later start finishes: the index, emptied directories.
+//! 4. `finish` forgets the journal, once the caller has recorded the Promotion.
+
+mod compare;
+mod dir;
+mod fault;
+mod index;
+mod journal;
+mod perform;
+mod permissions;
+mod prepare;
+mod settle;
+mod site;
+mod survey;
+mod target;
+mod trouble;
 
 use crate::GixRepository;
-use isobox_ports::{Promotion, RepositoryError};
+use crate::repository::failure;
+use dir::Dir;
+use isobox_ports::{Applied, ApplyError, ChangeLines, IndexMode, ObjectStore, Promotion, RepositoryError, Unfinished};
+use nix::fcntl::{Flock, FlockArg};
+use site::{HOME, LOCK, STATE, Site};
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use target::Target;
+use trouble::while_doing;
+
+impl GixRepository {
+    /// Whether a Promotion into this repository is in progress, or was killed and is to be settled by `begin_promotion`. One look
+    /// at the file system.
+    pub fn has_unfinished_promotion(&self) -> bool {
+        let state = [HOME, STATE].join(&b'/');
+        self.common_dir().join(std::ffi::OsStr::from_bytes(&state)).symlink_metadata().is_ok()
+    }
+}
 
 /// Takes the lock on `repository`, after settling what a killed Promotion left.
-pub(crate) fn begin(_repository: &GixRepository) -> Result<Box<dyn Promotion + '_>, RepositoryError> {
-    Err(RepositoryError::Refused { reason: "promotion is not available in this build".into(), hint: None })
+pub(crate) fn begin(repository: &GixRepository) -> Result<Box<dyn Promotion + '_>, RepositoryError> {
+    let home = open_home(repository.common_dir())
+        .map_err(|e| failure("open isobox's own directory in the Git directory", e))?;
+    let lock = take_lock(repository, &home)?;
+    let (unfinished, site) = match settle::settle(&home, repository)? {
+        Some((unfinished, site)) => (Some(unfinished), Some(site)),
+        None => (None, None),
+    };
+    Ok(Box::new(GixPromotion { repository, home, _lock: lock, unfinished, site }))
 }
+
+/// Opens isobox's own directory; root makes it for the owner of the repository.
+fn open_home(common_dir: &Path) -> io::Result<Dir> {
+    let common = Dir::open(common_dir)?;
+    match common.make_dir(HOME, 0o700) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        made => {
+            made?;
+            give_to_owner(&common, HOME, &common)?;
+        }
+    }
+    common.open_below(HOME)
+}
+
+fn give_to_owner(parent: &Dir, name: &[u8], owned: &Dir) -> io::Result<()> {
+    let owner = owned.stat_self()?;
+    match nix::unistd::geteuid().is_root() && owner.st_uid != 0 {
+        true => parent.change_owner(name, owner.st_uid, owner.st_gid),
+        false => Ok(()),
+    }
+}
+
+fn take_lock(repository: &GixRepository, home: &Dir) -> Result<Flock<File>, RepositoryError> {
+    let operation = "lock the repository for a promotion";
+    let file = home.open_lock(LOCK).map_err(|e| failure(operation, e))?;
+    give_to_owner(home, LOCK, home).map_err(|e| failure(operation, e))?;
+    Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, error)| match error {
+        nix::Error::EWOULDBLOCK => RepositoryError::Locked { host_path: repository.shown() },
+        error => failure(operation, error),
+    })
+}
+
+/// The lock on a repository.
+struct GixPromotion<'a> {
+    repository: &'a GixRepository,
+    home: Dir,
+    _lock: Flock<File>,
+    unfinished: Option<Unfinished>,
+    /// A Promotion past its point of no return, to be forgotten by `finish`.
+    site: Option<Site>,
+}
+
+impl Promotion for GixPromotion<'_> {
+    fn unfinished(&self) -> Option<&Unfinished> {
+        self.unfinished.as_ref()
+    }
+
+    fn rehearse(&mut self, changes: ChangeLines<'_>) -> Result<Applied, ApplyError> {
+        let git = self.repository.gix();
+        let target = self.target(&git)?;
+        prepare::survey(&target, changes, |_, _| Ok(())).map(|paths| Applied { paths })
+    }
+
+    fn apply(
+        &mut self,
+        changes: ChangeLines<'_>,
+        objects: &dyn ObjectStore,
+        index: IndexMode,
+        receipt: &[u8],
+    ) -> Result<Applied, ApplyError> {
+        if self.site.is_some() {
+            let source = "an earlier promotion has not been finished".into();
+            return Err(ApplyError::Io { operation: "begin a promotion".into(), source });
+        }
+        let git = self.repository.gix();
+        let target = self.target(&git)?;
+        let site = self.make_site(&git)?;
+        let paths = prepare::prepare(&target, &site, changes, objects, receipt).inspect_err(|_| self.abandon())?;
+        if let Err(error) = settle::perform(&site, index, &target) {
+            settle::undo(&site, &self.home).map_err(trouble::unsettled)?;
+            return Err(error);
+        }
+        settle::complete(&site).map_err(trouble::unsettled)?;
+        self.site = Some(site);
+        Ok(Applied { paths })
+    }
+
+    fn finish(&mut self) -> Result<(), ApplyError> {
+        if let Some(site) = self.site.take() {
+            let forgotten = site.forget(&self.home).map_err(while_doing("forget a finished promotion"));
+            forgotten.map_err(trouble::unsettled)?;
+        }
+        self.unfinished = None;
+        Ok(())
+    }
+}
+
+impl GixPromotion<'_> {
+    fn target<'git>(&self, git: &'git gix::Repository) -> Result<Target<'git>, ApplyError> {
+        Target::open(git, self.repository.root()).map_err(while_doing("open the working tree"))
+    }
+
+    fn make_site(&self, git: &gix::Repository) -> Result<Site, ApplyError> {
+        let git_dir = git.git_dir().canonicalize().map_err(while_doing("find the Git directory"))?;
+        let made = Site::create(&self.home, self.repository.common_dir(), &git_dir, self.repository.root());
+        made.inspect_err(|_| self.abandon()).map_err(while_doing("begin a promotion beside the Git directory"))
+    }
+
+    /// Removes what was staged before there was a journal. What cannot be removed harms nobody: the next
+    /// `begin_promotion` removes it, and the error that led here is the one to tell.
+    fn abandon(&self) {
+        settle::clear(&self.home, self.repository).ok();
+    }
+}
+
+#[cfg(test)]
+mod tests;

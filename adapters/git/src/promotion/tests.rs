@@ -1,0 +1,6 @@
+//! Tests of performing, undoing and finishing.
+
+mod faults;
+mod fixture;
+mod kills;
+mod rules;

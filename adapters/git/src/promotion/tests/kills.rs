@@ -1,0 +1,92 @@
+//! The process is killed before the n-th change of the file system, for each n, and again while settling.
+
+use super::super::fault::testing::{Fault, forget, plan};
+use super::fixture::{RECEIPT, everything};
+use crate::GixRepository;
+use isobox_ports::{IndexMode, TrustedRepository};
+use std::path::Path;
+use std::process::Command;
+
+const ROOT: &str = "ISOBOX_TEST_ROOT";
+const STEP: &str = "ISOBOX_TEST_STEP";
+const ACTION: &str = "ISOBOX_TEST_ACTION";
+
+/// Not a test: what a child of the tests below does before it is killed.
+#[test]
+#[ignore = "is run by other tests, in a process of its own"]
+fn child() {
+    let Ok(root) = std::env::var(ROOT) else { return };
+    let step = std::env::var(STEP).expect("a step").parse().expect("a number");
+    let repository = GixRepository::discover(Path::new(&root)).expect("a repository");
+    let (_, set) = everything();
+    plan(step, Fault::Abort);
+    let mut promotion = repository.begin_promotion().expect("the lock");
+    let index = match std::env::var(ACTION).as_deref() {
+        Ok("leave") => IndexMode::Leave,
+        Ok("stage") => IndexMode::Stage,
+        _ => return assert!(!forget(), "a step that is reached kills"),
+    };
+    promotion.apply(set.lines(), &set, index, RECEIPT).expect("it is applied");
+    promotion.finish().expect("it is finished");
+    forget();
+}
+
+/// Whether the child was killed.
+fn run_child(root: &Path, action: &str, step: u64) -> bool {
+    let status = Command::new(std::env::current_exe().expect("this program"))
+        .args(["--exact", "promotion::tests::kills::child", "--ignored", "-q"])
+        .env(ROOT, root)
+        .env(ACTION, action)
+        .env(STEP, step.to_string())
+        .stdout(std::process::Stdio::null())
+        .status()
+        .expect("a child");
+    let is_killed = std::os::unix::process::ExitStatusExt::signal(&status).is_some();
+    assert!(is_killed || status.success(), "the child failed at step {step}");
+    is_killed
+}
+
+fn each_step_is_killed(action: &str) {
+    let (template, set) = everything();
+    let (mut undone, mut finished) = (0, 0);
+    for step in 0.. {
+        let fixture = template.copy();
+        let (before, index_before) = (fixture.tree(), fixture.index());
+        let after = set.applied_to(&before);
+        let is_killed = run_child(&fixture.root(), action, step);
+        if is_killed {
+            // Twice more while a later start settles it.
+            run_child(&fixture.root(), "settle", step * 7 % 41);
+            run_child(&fixture.root(), "settle", step * 13 % 23);
+        }
+        match fixture.settle() {
+            Some(unfinished) => {
+                assert_eq!(unfinished.receipt, RECEIPT);
+                assert_eq!(fixture.tree(), after, "step {step}");
+                finished += 1;
+            }
+            // A kill in the middle of forgetting a finished one leaves it finished, and nothing to hand back.
+            None if fixture.tree() == after => finished += 1,
+            None => {
+                assert_eq!(fixture.tree(), before, "step {step}");
+                assert_eq!(fixture.index(), index_before, "step {step}");
+                undone += 1;
+            }
+        }
+        fixture.assert_nothing_is_left();
+        if !is_killed {
+            break;
+        }
+    }
+    assert!(undone > 30 && finished > 5, "{undone} undone, {finished} finished");
+}
+
+#[test]
+fn a_killed_promotion_is_undone_or_finished_by_the_next_start() {
+    each_step_is_killed("leave");
+}
+
+#[test]
+fn a_killed_promotion_that_stages_is_undone_or_finished_by_the_next_start() {
+    each_step_is_killed("stage");
+}
