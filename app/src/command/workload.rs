@@ -5,7 +5,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
 use crate::output::{lifecycle, stdout};
-use crate::use_case::attempt::{self, Retention, TaskRequest};
+use crate::use_case::attempt::{self, Retention, TOOL_PREFLIGHT, TaskRequest};
 use crate::use_case::{recover, settle};
 use crate::wiring::{Project, Store};
 use isobox_domain::command::WorkloadCommand;
@@ -40,9 +40,9 @@ fn command(arguments: Vec<OsString>) -> Result<WorkloadCommand, Failure> {
 }
 
 fn tool_policy(project: &Project) -> Result<ProjectPolicy, Failure> {
-    let preflight = |why: String| Failure::new(FailureKind::General, "isobox tool preflight").because(why);
+    let preflight = |why: String| Failure::new(FailureKind::General, TOOL_PREFLIGHT).because(why);
     let path = project.policy_path();
-    match project.policy().load().map_err(|error| Failure::from(error).while_doing("isobox tool preflight"))? {
+    match project.policy().load().map_err(|error| Failure::from(error).while_doing(TOOL_PREFLIGHT))? {
         None => Err(preflight(format!("there is no project policy at {path}"))
             .with_hint("`isobox init` writes one; commit it, then try again")),
         Some(policy) if policy.tool_calls == ToolCalls::Disabled => {

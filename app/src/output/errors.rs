@@ -20,7 +20,7 @@ pub(crate) fn text(failure: &Failure, error: (String, String), hint: (String, St
 
 /// Further lines of a message, set below its label.
 pub(crate) fn indented(message: &str) -> String {
-    message.replace('\n', "\n  ")
+    message.replace('\n', "\n  ").replace("\n  \n", "\n\n")
 }
 
 /// For programs: a document of schema `isobox.error/v1` on one line.

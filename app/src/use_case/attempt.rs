@@ -21,6 +21,9 @@ use isobox_ports::{
 /// Free bytes that the Task Store must have before a workload is started: enough for a record, its patch and usual output.
 const ROOM_BYTES: u64 = 16 << 20;
 
+/// How the failure of a Preflight Rule of `isobox tool` begins.
+pub(crate) const TOOL_PREFLIGHT: &str = "isobox tool preflight";
+
 /// What an attempt touches.
 #[derive(Clone, Copy)]
 pub(crate) struct Ports<'a> {
@@ -94,8 +97,10 @@ pub(crate) fn attempt(
     tell: Tell<'_>,
 ) -> Result<Attempted, Failure> {
     let source = ports.repository.source()?;
-    let (backend, effective) = choose::choose(ports.backends, &request.policy.sandbox)?;
-    choose::preflight(ports, request, &source)?;
+    let (backend, effective) = choose::preflight(ports, request, &source).map_err(|failure| match request.kind {
+        SandboxKind::ToolCall => failure.while_doing(TOOL_PREFLIGHT),
+        SandboxKind::Session => failure.while_doing("isobox run preflight"),
+    })?;
     let mut record = draft::draft(ports, request, source, effective);
     let mut attempt = ports.attempts.begin(&record)?;
     let place = match carry_out::reserve(ports.workspaces, &mut *attempt) {

@@ -11,7 +11,7 @@ use isobox_domain::source::{Cleanliness, DirtyEntry, DirtyState, WorkspaceSource
 use isobox_ports::RuntimeBackend;
 
 /// Picks the backend for what was asked, or refuses. Only backends that could be picked are probed.
-pub(super) fn choose<'a>(
+fn choose<'a>(
     backends: &[&'a dyn RuntimeBackend],
     asked: &SandboxPolicy,
 ) -> Result<(&'a dyn RuntimeBackend, EffectivePolicy), Failure> {
@@ -45,8 +45,13 @@ fn refused(refusal: Refusal) -> Failure {
     Failure::new(FailureKind::General, refusal.to_string()).with_hint(hint)
 }
 
-/// Looks at the Preflight Rules that are in force. Nothing was made yet when one refuses.
-pub(super) fn preflight(ports: &Ports<'_>, request: &TaskRequest, source: &WorkspaceSource) -> Result<(), Failure> {
+/// Resolves the policy and looks at the Preflight Rules that are in force. Nothing was made yet when one refuses.
+pub(super) fn preflight<'a>(
+    ports: &Ports<'a>,
+    request: &TaskRequest,
+    source: &WorkspaceSource,
+) -> Result<(&'a dyn RuntimeBackend, EffectivePolicy), Failure> {
+    let chosen = choose(ports.backends, &request.policy.sandbox)?;
     for rule in &request.policy.preflight {
         match rule {
             PreflightRule::CleanSource => clean(ports.repository.cleanliness()?, source)?,
@@ -55,7 +60,7 @@ pub(super) fn preflight(ports: &Ports<'_>, request: &TaskRequest, source: &Works
             PreflightRule::StoreWritable => ports.attempts.probe(ROOM_BYTES)?,
         }
     }
-    Ok(())
+    Ok(chosen)
 }
 
 fn clean(cleanliness: Cleanliness, source: &WorkspaceSource) -> Result<(), Failure> {
