@@ -1,0 +1,160 @@
+//! The Task Store as its specification says it is: `tests/reader`, written in Python from `docs/store-format.md` alone,
+//! reads what isobox writes, and finds every damaged bit.
+//!
+//! Needs python3 with venv and pip (Debian: `python3-venv`), and PyPI the first time; the packages then stay in the
+//! target directory.
+
+use isobox_tests::{Project, User, ignored};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn golden() -> PathBuf {
+    root().join("adapters/store/tests/golden/store")
+}
+
+/// A Python that has what the reader needs, or why there is none.
+fn python() -> Result<PathBuf, String> {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    fs::create_dir_all(directory).map_err(|e| format!("{}: {e}", directory.display()))?;
+    // Tests that run at once in processes of their own make one environment.
+    let lock = File::create(directory.join("reader.lock")).map_err(|e| format!("{}: {e}", directory.display()))?;
+    lock.lock().map_err(|e| e.to_string())?;
+    let environment = directory.join("reader");
+    let python = environment.join("bin/python");
+    let requirements = root().join("tests/reader/requirements.txt");
+    if !has_requirements(&python, &requirements) {
+        run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment))?;
+        run(Command::new(&python).args(["-m", "pip", "install", "-q", "--no-input", "-r"]).arg(&requirements))?;
+    }
+    Ok(python)
+}
+
+fn has_requirements(python: &Path, requirements: &Path) -> bool {
+    let frozen = run(Command::new(python).args(["-m", "pip", "freeze"])).unwrap_or_default();
+    let wanted = fs::read_to_string(requirements).expect("read the requirements");
+    wanted.lines().all(|line| frozen.lines().any(|found| found == line))
+}
+
+fn run(command: &mut Command) -> Result<String, String> {
+    let shown = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|e| format!("{shown}: {e}"))?;
+    let error = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        return Err(format!("{shown}: {}", error.lines().last().unwrap_or("it says nothing")));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Runs `case` with a Python, or says that it is ignored.
+fn with_python(case: &str, test: impl FnOnce(&Path)) {
+    match python() {
+        Ok(python) => test(&python),
+        Err(reason) => ignored(case, &format!("no Python with the packages of tests/reader: {reason}")),
+    }
+}
+
+fn read(python: &Path, store: &Path) -> Output {
+    let program = root().join("tests/reader/read_store.py");
+    Command::new(python).arg("-B").arg(program).arg(store).output().expect("run the reader")
+}
+
+#[track_caller]
+fn read_whole(python: &Path, store: &Path) -> String {
+    let output = read(python, store);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    text
+}
+
+/// The ids in `text`, in order, without repetition.
+fn ids(text: &str) -> Vec<&str> {
+    let mut ids: Vec<_> = text.split_whitespace().filter(|word| word.starts_with("b3:")).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+#[test]
+fn the_golden_store_is_what_its_specification_says() {
+    with_python("the_golden_store_is_what_its_specification_says", |python| {
+        let text = read_whole(python, &golden());
+        // What isobox itself found in it: records and events, and under a record what belongs to it.
+        let found = fs::read_to_string(golden().with_extension("txt")).expect("read a golden file");
+        let is_committed =
+            |line: &&str| ["task-", "  rejected", "  promoted"].iter().any(|start| line.starts_with(start));
+        let committed: Vec<&str> = found.lines().filter(is_committed).collect();
+        assert_eq!(ids(&text), ids(&committed.join("\n")));
+        assert!(text.contains("torn tails: 1\n") && text.contains("sealed packs: 1\n"), "{text}");
+    });
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("make a directory");
+    for entry in fs::read_dir(from).expect("list a directory") {
+        let path = entry.expect("list a directory").path();
+        let target = to.join(path.file_name().expect("a name"));
+        if path.is_dir() {
+            copy(&path, &target);
+        } else {
+            fs::copy(&path, &target).expect("copy a file");
+        }
+    }
+}
+
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).expect("list a directory").map(|entry| entry.expect("an entry").path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn a_flipped_bit_anywhere_is_found() {
+    with_python("a_flipped_bit_anywhere_is_found", |python| {
+        let directory = tempfile::tempdir().expect("a directory");
+        copy(&golden(), directory.path());
+        for file in files(directory.path()) {
+            // FORMAT is there twice, and a lane may end in what a killed writer left.
+            if file.ends_with("FORMAT") || file.ends_with("lane-01.pack") {
+                continue;
+            }
+            let bytes = fs::read(&file).expect("read a file");
+            for at in [bytes.len() / 3, bytes.len() - 1] {
+                let mut damaged = bytes.clone();
+                damaged[at] ^= 0x10;
+                fs::write(&file, damaged).expect("damage a file");
+                let output = read(python, directory.path());
+                assert_eq!(output.status.code(), Some(1), "byte {at} of {}: {output:?}", file.display());
+            }
+            fs::remove_file(&file).expect("remove a file");
+            let output = read(python, directory.path());
+            assert_eq!(output.status.code(), Some(1), "without {}: {output:?}", file.display());
+            fs::write(&file, bytes).expect("restore a file");
+        }
+        read_whole(python, directory.path());
+    });
+}
+
+#[test]
+fn a_store_that_isobox_writes_now_is_what_its_specification_says() {
+    with_python("a_store_that_isobox_writes_now_is_what_its_specification_says", |python| {
+        let project = Project::initialised(User::Current);
+        let script =
+            "echo out; echo err >&2; head -c 3000000 /dev/zero > zeros; ln -s zeros link; rm README.md; exit 3";
+        for arguments in [
+            vec!["run", "--backend", "host", "--", "sh", "-c", script],
+            vec!["run", "--backend", "host", "--", "true"],
+            vec!["promote", "--yes", "@latest~1"],
+        ] {
+            let outcome = project.isobox(&arguments);
+            assert!(matches!(outcome.code, 0 | 3), "{outcome:?}");
+        }
+        let text = read_whole(python, &project.repository().join(".git/isobox/store"));
+        for count in ["records: 2\n", "events: 1\n", "large artifacts: 1\n", "lines of change sets: 3\n"] {
+            assert!(text.contains(count), "{count}{text}");
+        }
+    });
+}
