@@ -1,0 +1,222 @@
+//! What tests of Workspaces share: repositories made by `git`, a Workspace, and a sink that keeps everything.
+#![allow(dead_code, unreachable_pub, reason = "each test target uses a part of it")]
+
+use isobox_domain::change::{Change, ChangeLine, NotCaptured, NotCapturedReason};
+use isobox_domain::content::{ContentId, ContentRef};
+use isobox_git::{GixRepository, GixWorkspaces};
+use isobox_ports::{
+    CaptureSink, CapturedRefs, Cause, StoreError, TrustedRepository, Workspace, WorkspaceMount, WorkspaceRequest,
+    Workspaces,
+};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// Runs `git` in `directory` without any configuration of this machine.
+pub fn git(directory: &Path, arguments: &[&str]) -> Output {
+    git_with_input(directory, arguments, b"")
+}
+
+/// The same, with standard input.
+pub fn git_with_input(directory: &Path, arguments: &[&str], input: &[u8]) -> Output {
+    let mut command = Command::new("git");
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_bytes().starts_with(b"GIT_")) {
+        command.env_remove(name);
+    }
+    let mut child = command
+        .args(["-c", "core.excludesFile=/dev/null", "-c", "core.attributesFile=/dev/null", "-c", "core.autocrlf=false"])
+        .args(["-c", "user.name=Ana", "-c", "user.email=ana@example.org", "-c", "core.hooksPath=/dev/null"])
+        .args(["-c", "protocol.file.allow=always"])
+        .args(arguments)
+        .current_dir(directory)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_SYSTEM", "/dev/null")
+        .env("GIT_AUTHOR_DATE", "2024-01-01T00:00:00Z")
+        .env("GIT_COMMITTER_DATE", "2024-01-01T00:00:00Z")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("git starts");
+    child.stdin.take().expect("a pipe").write_all(input).expect("git reads its input");
+    child.wait_with_output().expect("git ends")
+}
+
+/// Runs `git`, which succeeds, and gives the first line of its output.
+pub fn git_line(directory: &Path, arguments: &[&str]) -> String {
+    let output = git(directory, arguments);
+    assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_owned()
+}
+
+/// Path `below` a directory, of any bytes.
+pub fn at(directory: &Path, below: &[u8]) -> PathBuf {
+    directory.join(OsStr::from_bytes(below))
+}
+
+/// Writes a file and the directories that it lies in.
+pub fn write(directory: &Path, path: &[u8], content: impl AsRef<[u8]>) {
+    let path = at(directory, path);
+    fs::create_dir_all(path.parent().expect("it lies in a directory")).expect("the directories are made");
+    fs::write(path, content).expect("the file is written");
+}
+
+/// Makes a file executable, or sets any other mode.
+pub fn chmod(directory: &Path, path: &[u8], mode: u32) {
+    fs::set_permissions(at(directory, path), fs::Permissions::from_mode(mode)).expect("the mode is set");
+}
+
+/// Makes a link.
+pub fn link(directory: &Path, path: &[u8], target: &[u8]) {
+    symlink(OsStr::from_bytes(target), at(directory, path)).expect("the link is made");
+}
+
+/// A trusted repository, a Workspace made from it, and everything around them.
+pub struct Scene {
+    /// Everything lies in it.
+    pub directory: tempfile::TempDir,
+    workspaces: GixWorkspaces,
+    workspace: Workspace,
+}
+
+impl Scene {
+    /// A repository with what `fill` writes in one commit, and a Workspace of it.
+    pub fn new(fill: impl FnOnce(&Path)) -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let repository = directory.path().join("repository");
+        fs::create_dir(&repository).expect("the repository's directory is made");
+        git_line(&repository, &["init", "-q", "-b", "main"]);
+        fill(&repository);
+        git_line(&repository, &["add", "-A", "-f"]);
+        git_line(&repository, &["commit", "-q", "--allow-empty", "-m", "first"]);
+        Self::of(directory)
+    }
+
+    /// A Workspace of the repository in `directory/repository`.
+    pub fn of(directory: tempfile::TempDir) -> Self {
+        let repository = GixRepository::discover(&directory.path().join("repository")).expect("it is a repository");
+        let source = repository.source().expect("it has a commit");
+        let workspaces = GixWorkspaces::new(repository, directory.path().join("workspaces"));
+        let reserved = workspaces.reserve().expect("a place is chosen");
+        let workspace =
+            workspaces.create(&reserved, &WorkspaceRequest { source: &source }).expect("the workspace is made");
+        Self { directory, workspaces, workspace }
+    }
+
+    /// The trusted repository.
+    pub fn repository(&self) -> PathBuf {
+        self.directory.path().join("repository")
+    }
+
+    /// The root of the Workspace.
+    pub fn root(&self) -> &Path {
+        let WorkspaceMount::Directory { host_path } = &self.workspace.mount;
+        host_path
+    }
+
+    /// A fresh clone of the trusted repository.
+    pub fn clone(&self, name: &str) -> PathBuf {
+        let clone = self.directory.path().join(name);
+        git_line(self.directory.path(), &["clone", "-q", "repository", name]);
+        clone
+    }
+
+    /// Captures the Workspace.
+    pub fn capture(&self) -> Kept {
+        let mut kept = Kept::default();
+        self.workspaces
+            .capture(&self.workspace.state, &self.workspace.mount, &mut kept)
+            .expect("the workspace is captured");
+        kept
+    }
+}
+
+/// Everything that a capture found.
+#[derive(Default)]
+pub struct Kept {
+    /// The lines, in the order in which they came.
+    pub lines: Vec<ChangeLine>,
+    /// Staged content.
+    pub contents: BTreeMap<ContentId, Vec<u8>>,
+    /// The patch.
+    pub patch: Vec<u8>,
+    /// The archive of the Workspace's own Git objects.
+    pub workspace_git: Vec<u8>,
+}
+
+impl CaptureSink for Kept {
+    fn content(&mut self, content: &mut dyn Read) -> Result<ContentRef, Cause> {
+        let mut bytes = Vec::new();
+        content.read_to_end(&mut bytes)?;
+        let id = ContentId::new(*blake3::hash(&bytes).as_bytes());
+        let length = bytes.len() as u64;
+        self.contents.insert(id, bytes);
+        Ok(ContentRef { id, length })
+    }
+
+    fn line(&mut self, line: ChangeLine) -> Result<(), Cause> {
+        let last = self.lines.last().map(path_of);
+        assert!(last <= Some(path_of(&line)), "{line:?} comes after {:?}", self.lines.last());
+        if let ChangeLine::Change(Change { after: Some(after), .. }) = &line {
+            assert!(self.contents.contains_key(&after.content.id), "{line:?} has content that was not staged");
+        }
+        self.lines.push(line);
+        Ok(())
+    }
+
+    fn patch(&mut self) -> &mut dyn Write {
+        &mut self.patch
+    }
+
+    fn workspace_git(&mut self) -> &mut dyn Write {
+        &mut self.workspace_git
+    }
+
+    fn finish(self: Box<Self>) -> Result<CapturedRefs, StoreError> {
+        Ok(CapturedRefs::default())
+    }
+}
+
+fn path_of(line: &ChangeLine) -> &[u8] {
+    match line {
+        ChangeLine::Change(change) => change.path.as_bytes(),
+        ChangeLine::NotCaptured(left) => &left.workspace_path,
+    }
+}
+
+impl Kept {
+    /// The changed paths.
+    pub fn changes(&self) -> impl Iterator<Item = &Change> {
+        self.lines.iter().filter_map(|line| match line {
+            ChangeLine::Change(change) => Some(change),
+            ChangeLine::NotCaptured(_) => None,
+        })
+    }
+
+    /// The change of `path`.
+    pub fn change(&self, path: &[u8]) -> Option<&Change> {
+        self.changes().find(|change| change.path.as_bytes() == path)
+    }
+
+    /// What was left out, each with why.
+    pub fn left(&self) -> Vec<(&[u8], &NotCapturedReason)> {
+        let left = |line| match line {
+            &ChangeLine::NotCaptured(NotCaptured { ref workspace_path, ref reason }) => {
+                Some((workspace_path.as_slice(), reason))
+            }
+            ChangeLine::Change(_) => None,
+        };
+        self.lines.iter().filter_map(left).collect()
+    }
+
+    /// The staged bytes of a path.
+    pub fn bytes(&self, path: &[u8]) -> Option<&[u8]> {
+        let after = self.change(path)?.after.as_ref()?;
+        self.contents.get(&after.content.id).map(Vec::as_slice)
+    }
+}
