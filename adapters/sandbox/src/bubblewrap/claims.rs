@@ -34,7 +34,7 @@ pub(super) fn capabilities(findings: Result<&Findings, &String>) -> Capabilities
 fn claim(control: Control, findings: &Findings) -> Enforcement {
     let by = |mechanism: &str| Enforcement::Enforced { mechanism: mechanism.to_owned() };
     match control {
-        Control::Filesystem => by("mount namespace with a new root, read-only system directories"),
+        Control::Filesystem => by("mount namespace with a new root, read-only system directories and /proc"),
         Control::Network => by("network namespace with loopback only"),
         Control::Processes => processes(findings),
         Control::Privileges => by("user namespace, no capabilities, no_new_privs, seccomp"),

@@ -141,6 +141,9 @@ impl Arguments {
                 for path in MASKED.iter().filter(|path| Path::new(path).exists()) {
                     self.put(&[b"--ro-bind", b"/dev/null", path.as_bytes()]);
                 }
+                // Root owns the kernel's settings and may write them without any capability: `kernel.core_pattern` alone
+                // names a program that the host executes.
+                self.put(&[b"--remount-ro", b"/proc"]);
             }
             ProcView::OfHost => self.put(&[b"--ro-bind", b"/proc", b"/proc"]),
         }
