@@ -3,9 +3,11 @@
 mod boundary;
 mod host_obeys_nothing;
 mod inodes;
+mod kernel_surface;
 mod nothing_is_lost;
 mod promotion_gate;
 mod report_is_complete;
+mod special_files;
 mod storage;
 mod streams;
 mod whole_tree_dies;
