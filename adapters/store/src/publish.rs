@@ -22,6 +22,7 @@ use isobox_store_format::frame::{Compressor, decode_payload};
 use isobox_store_format::record::{EncodedRecord, children, encode_record};
 use std::collections::HashSet;
 use std::io;
+use std::sync::Arc;
 
 /// Publishes `record` with what its attempt staged. On an error the attempt is as it was.
 pub(crate) fn publish(attempt: &mut FsAttempt, record: &TaskRecord) -> Result<ContentId, StoreError> {
@@ -31,7 +32,7 @@ pub(crate) fn publish(attempt: &mut FsAttempt, record: &TaskRecord) -> Result<Co
     let id = encoded.reference().id;
     hold(&attempt.staging).add_small(&encoded.policy_bytes).map_err(failed("stage record of", &subject))?;
     attempt.note_publishing(&id)?;
-    let store = std::sync::Arc::clone(&attempt.store);
+    let store = Arc::clone(&attempt.store);
     let staging = hold(&attempt.staging);
     let _gc = lock(&store.layout.locks()?, GC, Sharing::Shared)?;
     let mut put = Put::open(&store, staging.length() + encoded.bytes.len() as u64)?;
@@ -206,8 +207,7 @@ fn is_intact(layout: &Layout, location: Location, header: &EntryHeader) -> io::R
 fn place_large(layout: &Layout, staging: &Staging, large: &StagedLarge) -> io::Result<()> {
     let dir = staging.dir();
     let (folder_name, name) = large_name(&large.header.id);
-    let found = find_large(&layout.large, &large.header.id)?;
-    let is_there = found.map(|file| large_header(&file)).transpose()?.flatten() == Some(large.header);
+    let is_there = is_placed(layout, &large.header)?;
     let is_new = layout.large.make_dir(folder_name.as_str())?;
     let folder = layout.large.dir(folder_name.as_str())?;
     if !is_there {
@@ -219,6 +219,11 @@ fn place_large(layout: &Layout, staging: &Staging, large: &StagedLarge) -> io::R
     // Also for a file that was there: its own writer may not have come so far yet.
     folder.sync()?;
     if is_new { layout.large.sync() } else { Ok(()) }
+}
+
+fn is_placed(layout: &Layout, header: &EntryHeader) -> io::Result<bool> {
+    let Some(file) = find_large(&layout.large, &header.id)?.map(Arc::new) else { return Ok(false) };
+    Ok(large_header(&file)? == Some(*header) && verify_large(&file, header)?.is_ok())
 }
 
 // A damaged file of that name makes way; a file system without hard links gets a rename.

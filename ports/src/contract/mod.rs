@@ -1,6 +1,11 @@
 //! Contract suites: the cases that every adapter and every fake of a port must pass.
 
+pub mod attempts;
+pub mod object_store;
+pub mod record_log;
 pub mod repository;
-pub mod workspaces;
-
 pub mod runtime_backend;
+pub mod sample;
+pub mod store;
+pub mod views;
+pub mod workspaces;

@@ -3,9 +3,12 @@
 mod recording_sink;
 mod repository;
 mod runtime_backend;
+mod store;
+mod store_attempt;
 mod workspaces;
 
 pub use recording_sink::RecordingSink;
 pub use repository::InMemoryRepository;
 pub use runtime_backend::{Line, Performance, Scene, ScriptedBackend};
+pub use store::InMemoryStore;
 pub use workspaces::{DirectoryWorkspaces, Files};

@@ -1,0 +1,229 @@
+//! Attempts of the store in memory.
+
+use super::store::{InMemoryStore, digest, store_error};
+use crate::{Attempt, CaptureSink, CapturedRefs, Cause, ObjectWriter, Role, StoreError, StoreErrorKind};
+use isobox_domain::change::{ChangeLine, ChangeSetRef, ChangeSummary};
+use isobox_domain::content::{ContentId, ContentRef};
+use isobox_domain::record::TaskRecord;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io::{self, Read, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What survives when the process of an attempt is gone.
+#[derive(Clone, Debug)]
+pub(super) struct Left {
+    draft: TaskRecord,
+    notes: BTreeMap<String, Vec<u8>>,
+    written: Shared<HashMap<Role, Vec<u8>>>,
+}
+
+type Shared<T> = Arc<Mutex<T>>;
+
+fn hold<T>(shared: &Shared<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Left {
+    pub(super) fn new(draft: TaskRecord) -> Self {
+        Self { draft, notes: BTreeMap::new(), written: Arc::default() }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Staged {
+    objects: HashMap<ContentId, Vec<u8>>,
+    change_sets: HashMap<ContentId, Vec<ChangeLine>>,
+}
+
+impl Staged {
+    fn add(&mut self, bytes: Vec<u8>) -> ContentRef {
+        let reference = ContentRef { id: digest(&bytes), length: bytes.len() as u64 };
+        self.objects.insert(reference.id, bytes);
+        reference
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct InMemoryAttempt {
+    store: InMemoryStore,
+    /// `None` once it has ended.
+    left: Option<Left>,
+    staged: Shared<Staged>,
+    taken: Mutex<HashSet<Option<Role>>>,
+}
+
+impl InMemoryAttempt {
+    pub(super) fn new(store: InMemoryStore, left: Left) -> Self {
+        Self { store, left: Some(left), staged: Arc::default(), taken: Mutex::default() }
+    }
+
+    fn left(&self) -> &Left {
+        self.left.as_ref().expect("only commit and discard, which consume the attempt, take it")
+    }
+
+    pub(super) fn require_children(&self, record: &TaskRecord) -> Result<(), StoreError> {
+        let artifacts = &record.artifacts;
+        let contents = [artifacts.stdout, artifacts.stderr, artifacts.patch, artifacts.workspace_git];
+        let (staged, state) = (hold(&self.staged), self.store.state());
+        let has_contents = contents
+            .into_iter()
+            .flatten()
+            .all(|content| staged.objects.contains_key(&content.id) || state.objects.contains_key(&content.id));
+        let has_changes = artifacts
+            .change_set
+            .is_none_or(|set| staged.change_sets.contains_key(&set.id) || state.change_sets.contains_key(&set.id));
+        if has_contents && has_changes {
+            return Ok(());
+        }
+        Err(store_error(StoreErrorKind::Io, "publish in", "the record refers to what was never staged"))
+    }
+
+    pub(super) fn commit(mut self) {
+        self.left = None;
+        let staged = std::mem::take(&mut *hold(&self.staged));
+        let mut state = self.store.state();
+        state.objects.extend(staged.objects);
+        state.change_sets.extend(staged.change_sets);
+    }
+
+    fn take(&self, what: Option<Role>) -> Result<(), StoreError> {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        if what == Some(Role::File) || taken.insert(what) {
+            return Ok(());
+        }
+        Err(store_error(StoreErrorKind::Io, "stage in", "it was staged before in this attempt"))
+    }
+}
+
+impl Drop for InMemoryAttempt {
+    fn drop(&mut self) {
+        if let Some(left) = self.left.take() {
+            self.store.state().abandoned.push(left);
+        }
+    }
+}
+
+impl Attempt for InMemoryAttempt {
+    fn draft(&self) -> &TaskRecord {
+        &self.left().draft
+    }
+
+    fn update(&mut self, draft: &TaskRecord) -> Result<(), StoreError> {
+        if let Some(left) = &mut self.left {
+            left.draft = draft.clone();
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, name: &str, state: &[u8]) -> Result<(), StoreError> {
+        if let Some(left) = &mut self.left {
+            left.notes.insert(name.to_owned(), state.to_vec());
+        }
+        Ok(())
+    }
+
+    fn noted(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.left().notes.get(name).cloned())
+    }
+
+    fn stage(&self, role: Role) -> Result<Box<dyn ObjectWriter>, StoreError> {
+        self.take(Some(role))?;
+        let (written, staged) = (Arc::clone(&self.left().written), Arc::clone(&self.staged));
+        Ok(Box::new(InMemoryWriter { role, bytes: Vec::new(), written, staged }))
+    }
+
+    fn salvage(&self, role: Role) -> Result<Option<ContentRef>, StoreError> {
+        self.take(Some(role))?;
+        let written = hold(&self.left().written).get(&role).cloned();
+        Ok(written.map(|bytes| hold(&self.staged).add(bytes)))
+    }
+
+    fn capture_sink(&self) -> Result<Box<dyn CaptureSink>, StoreError> {
+        self.take(None)?;
+        Ok(Box::new(InMemorySink {
+            staged: Arc::clone(&self.staged),
+            lines: Vec::new(),
+            summary: ChangeSummary::default(),
+            patch: Vec::new(),
+            workspace_git: Vec::new(),
+        }))
+    }
+
+    fn discard(mut self: Box<Self>) -> Result<(), StoreError> {
+        self.left = None;
+        Ok(())
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
+        self
+    }
+}
+
+struct InMemoryWriter {
+    role: Role,
+    bytes: Vec<u8>,
+    written: Shared<HashMap<Role, Vec<u8>>>,
+    staged: Shared<Staged>,
+}
+
+impl Write for InMemoryWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.bytes.extend_from_slice(bytes);
+        hold(&self.written).entry(self.role).or_default().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl ObjectWriter for InMemoryWriter {
+    fn finish(self: Box<Self>) -> Result<ContentRef, StoreError> {
+        Ok(hold(&self.staged).add(self.bytes))
+    }
+}
+
+struct InMemorySink {
+    staged: Shared<Staged>,
+    lines: Vec<ChangeLine>,
+    summary: ChangeSummary,
+    patch: Vec<u8>,
+    workspace_git: Vec<u8>,
+}
+
+impl CaptureSink for InMemorySink {
+    fn content(&mut self, content: &mut dyn Read) -> Result<ContentRef, Cause> {
+        let mut bytes = Vec::new();
+        content.read_to_end(&mut bytes)?;
+        Ok(hold(&self.staged).add(bytes))
+    }
+
+    fn line(&mut self, line: ChangeLine) -> Result<(), Cause> {
+        self.summary.count(&line);
+        self.lines.push(line);
+        Ok(())
+    }
+
+    fn patch(&mut self) -> &mut dyn Write {
+        &mut self.patch
+    }
+
+    fn workspace_git(&mut self) -> &mut dyn Write {
+        &mut self.workspace_git
+    }
+
+    fn finish(self: Box<Self>) -> Result<CapturedRefs, StoreError> {
+        let Self { staged, lines, summary, patch, workspace_git } = *self;
+        let mut staged = hold(&staged);
+        let mut add = |bytes: Vec<u8>| (!bytes.is_empty()).then(|| staged.add(bytes));
+        let (patch, workspace_git) = (add(patch), add(workspace_git));
+        let change_set = (!lines.is_empty()).then(|| {
+            let text = format!("{lines:?}");
+            let set = ChangeSetRef { id: digest(text.as_bytes()), length: text.len() as u64, summary };
+            staged.change_sets.insert(set.id, lines);
+            set
+        });
+        Ok(CapturedRefs { change_set, patch, workspace_git })
+    }
+}

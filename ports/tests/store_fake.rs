@@ -1,0 +1,58 @@
+//! The store in memory keeps what every store keeps.
+
+use isobox_domain::content::{ContentId, ContentRef};
+use isobox_ports::contract::store::StoreFixture;
+use isobox_ports::contract::views::ViewsFixture;
+use isobox_ports::contract::{attempts, object_store, record_log, views};
+use isobox_ports::fake::InMemoryStore;
+use isobox_ports::{Attempts, ObjectStore, RecordLog, Views};
+use std::collections::BTreeMap;
+
+#[derive(Default)]
+struct Fixture(InMemoryStore);
+
+impl StoreFixture for Fixture {
+    fn attempts(&self) -> &dyn Attempts {
+        &self.0
+    }
+
+    fn records(&self) -> &dyn RecordLog {
+        &self.0
+    }
+
+    fn objects(&self) -> &dyn ObjectStore {
+        &self.0
+    }
+
+    fn damage(&self, id: &ContentId) {
+        self.0.damage(id);
+    }
+}
+
+impl ViewsFixture for Fixture {
+    fn views(&self) -> &dyn Views {
+        &self.0
+    }
+
+    fn objects(&self) -> &dyn ObjectStore {
+        &self.0
+    }
+
+    fn store(&self, bytes: &[u8]) -> ContentRef {
+        self.0.insert(bytes)
+    }
+
+    fn files(&self) -> BTreeMap<String, Vec<u8>> {
+        self.0.views()
+    }
+}
+
+fn main() {
+    let suites = [
+        attempts::cases("InMemoryStore", Fixture::default),
+        object_store::cases("InMemoryStore", Fixture::default),
+        record_log::cases("InMemoryStore", Fixture::default),
+        views::cases("InMemoryStore", Fixture::default),
+    ];
+    libtest_mimic::run(&libtest_mimic::Arguments::from_args(), suites.into_iter().flatten().collect()).exit();
+}
