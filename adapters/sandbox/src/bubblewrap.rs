@@ -35,7 +35,8 @@ impl Default for BubblewrapBackend {
 impl BubblewrapBackend {
     /// The backend; what it can do is found out when that is first asked for.
     pub fn new() -> Self {
-        Self { program: program::find(), findings: OnceLock::new() }
+        let path = crate::environment::value("PATH").unwrap_or_default();
+        Self { program: program::find(&path), findings: OnceLock::new() }
     }
 
     /// What works here, found by bringing Sandboxes up; tried once per value.

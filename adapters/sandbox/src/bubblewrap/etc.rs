@@ -2,30 +2,25 @@
 
 use isobox_domain::policy::NetworkAccess;
 use nix::unistd::{getegid, geteuid};
-use std::io;
 
 use super::view::HOME;
 
-/// Files and directories of the host's `/etc` that are shown as they are: what the dynamic loader, TLS and the clock
-/// need, and names of protocols. None is secret on any distribution.
-pub(super) const SHOWN: [&str; 16] = [
+/// Directories and links of the host's `/etc` that are shown as they are: what commands are links into, and the
+/// certificates that TLS trusts. None is secret on any distribution.
+pub(super) const SHOWN: [&str; 7] = [
     "/etc/alternatives",
-    "/etc/ca-certificates",
-    "/etc/ca-certificates.conf",
     "/etc/crypto-policies",
-    "/etc/ld.so.cache",
-    "/etc/ld.so.conf",
-    "/etc/ld.so.conf.d",
     "/etc/localtime",
-    "/etc/mime.types",
     "/etc/os-release",
     "/etc/pki/ca-trust",
     "/etc/pki/tls/certs",
-    "/etc/protocols",
-    "/etc/services",
     "/etc/ssl/certs",
-    "/etc/ssl/openssl.cnf",
 ];
+
+/// Small files of the host's `/etc` that are copied, which takes `bwrap` less time than a mount: for the dynamic loader, TLS,
+/// and names of protocols.
+const COPIED: [&str; 5] =
+    ["/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/protocols", "/etc/services", "/etc/ssl/openssl.cnf"];
 
 const RESOLV_CONF: &str = "/etc/resolv.conf";
 
@@ -34,26 +29,26 @@ pub(super) fn user_name() -> &'static str {
     if geteuid().is_root() { "root" } else { "isobox" }
 }
 
-/// Generated files: path and content.
-pub(super) fn generated(network: NetworkAccess) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
+/// Files: path and content.
+pub(super) fn files(network: NetworkAccess) -> Vec<(&'static str, Vec<u8>)> {
     let (name, uid, gid) = (user_name(), geteuid(), getegid());
     let group = if gid.as_raw() == 0 { "root" } else { "isobox" };
-    let mut files = vec![
+    let generated = [
         ("/etc/passwd", format!("{name}:x:{uid}:{gid}::{HOME}:/bin/sh\nnobody:x:65534:65534::/:/usr/sbin/nologin\n")),
         ("/etc/group", format!("{group}:x:{gid}:\nnogroup:x:65534:\n")),
         ("/etc/hosts", "127.0.0.1\tlocalhost isobox\n::1\tlocalhost\n".to_owned()),
         ("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n".to_owned()),
     ];
+    let mut files: Vec<_> = generated.into_iter().map(|(path, content)| (path, content.into_bytes())).collect();
+    files.extend(COPIED.into_iter().filter_map(copy));
     if network == NetworkAccess::Inherited {
-        files.push((RESOLV_CONF, resolver()?));
+        // It is often a link into `/run`, which a Sandbox does not have.
+        files.extend(copy(RESOLV_CONF));
     }
-    Ok(files.into_iter().map(|(path, content)| (path, content.into_bytes())).collect())
+    files
 }
 
-/// The host's resolver settings; it is often a link into `/run`, which a Sandbox does not have.
-fn resolver() -> io::Result<String> {
-    match std::fs::read_to_string(RESOLV_CONF) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        other => other,
-    }
+/// A file of the host as it is; what cannot be read is not there.
+fn copy(path: &'static str) -> Option<(&'static str, Vec<u8>)> {
+    std::fs::read(path).ok().map(|content| (path, content))
 }

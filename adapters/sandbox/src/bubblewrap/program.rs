@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 const NAME: &str = "bwrap";
 const INSTALL: &str = "install it, e.g. with `apt install bubblewrap`";
 
-/// The program on the caller's PATH, or why none is used. Elements of PATH that are not absolute are passed over.
-pub(super) fn find() -> Result<PathBuf, String> {
-    let path = crate::environment::value("PATH").unwrap_or_default();
+/// The program on `path`, a value of PATH, or why none is used. Elements of PATH that are not absolute are passed over.
+pub(super) fn find(path: &[u8]) -> Result<PathBuf, String> {
     let candidates = path.split(|&byte| byte == b':').map(|directory| Path::new(OsStr::from_bytes(directory)));
     let found = candidates
         .filter(|directory| directory.is_absolute())
@@ -65,5 +64,45 @@ pub(super) fn with_remedy(reason: &str) -> String {
     match OBSTACLES.iter().find(|(file, value, _)| holds(file, value)) {
         Some((_, _, remedy)) => format!("{reason}; {remedy}"),
         None => reason.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{Permissions, set_permissions, write};
+    use std::os::unix::fs::PermissionsExt;
+
+    fn program_of_mode(mode: u32) -> (tempfile::TempDir, PathBuf) {
+        let directory = tempfile::TempDir::new().expect("a temporary directory can be made");
+        let program = directory.path().join(NAME);
+        write(&program, "").expect("it can be written to");
+        set_permissions(&program, Permissions::from_mode(mode)).expect("its owner may");
+        (directory, program)
+    }
+
+    #[test]
+    fn the_first_program_on_an_absolute_element_of_path_is_taken() {
+        let (_plain, not_executable) = program_of_mode(0o644);
+        let (_directory, program) = program_of_mode(0o755);
+        let elements = ["", ".", "bin", "/nonexistent"].map(PathBuf::from);
+        let parents = [&not_executable, &program].map(|path| path.parent().expect("it lies somewhere").to_owned());
+        let path = std::env::join_paths(elements.iter().chain(&parents)).expect("no element holds a colon");
+        assert_eq!(find(path.as_bytes()), Ok(program));
+    }
+
+    #[test]
+    fn a_missing_program_comes_with_a_next_step() {
+        let expected = "there is no program `bwrap` on PATH; install it, e.g. with `apt install bubblewrap`";
+        for path in [&b""[..], b".", b"/nonexistent"] {
+            assert_eq!(find(path), Err(expected.to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_program_that_everybody_can_write_is_refused() {
+        let (directory, program) = program_of_mode(0o777);
+        let expected = format!("{} can be written by everybody", program.display());
+        assert_eq!(find(directory.path().as_os_str().as_bytes()), Err(expected));
     }
 }

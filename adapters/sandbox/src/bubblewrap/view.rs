@@ -4,6 +4,7 @@ use super::{etc, filter};
 use crate::descriptors::file_of;
 use crate::protocol::{CONTROL_FD, PLAN_FD, STAGE_NAME};
 use isobox_domain::policy::{NetworkAccess, WorkspaceExposure};
+use nix::unistd::geteuid;
 use std::ffi::CString;
 use std::fs;
 use std::io;
@@ -26,8 +27,11 @@ const OPTIONS_FD: i32 = PLAN_FD + 1;
 /// Top-level directories besides `/usr` that hold programs and libraries; mostly links into it.
 const SYSTEM: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 
-/// Files of a fresh `/proc` that tell of the whole machine or act on it, hidden behind a `/dev/null` that cannot be opened.
-const MASKED: [&str; 5] = ["/proc/kcore", "/proc/keys", "/proc/key-users", "/proc/timer_list", "/proc/kallsyms"];
+/// Files of a fresh `/proc` that tell of the whole machine, hidden behind a `/dev/null` that cannot be opened.
+const MASKED: [&str; 1] = ["/proc/keys"];
+
+/// More of them, which root alone may read.
+const MASKED_FROM_ROOT: [&str; 2] = ["/proc/kcore", "/proc/timer_list"];
 
 /// Which `/proc` a Sandbox has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,7 +116,7 @@ impl Arguments {
 
     fn show_etc(&mut self, network: NetworkAccess) -> io::Result<()> {
         etc::SHOWN.iter().try_for_each(|path| self.show(path))?;
-        for (path, content) in etc::generated(network)? {
+        for (path, content) in etc::files(network) {
             let place = self.place(file_of(&content)?);
             self.put(&[b"--perms", b"0444", b"--file", place.as_bytes(), path.as_bytes()]);
         }
@@ -138,7 +142,8 @@ impl Arguments {
         match proc_view {
             ProcView::Fresh => {
                 self.put(&[b"--proc", b"/proc"]);
-                for path in MASKED.iter().filter(|path| Path::new(path).exists()) {
+                let from_root = MASKED_FROM_ROOT.iter().filter(|_| geteuid().is_root());
+                for path in MASKED.iter().chain(from_root).filter(|path| Path::new(path).exists()) {
                     self.put(&[b"--ro-bind", b"/dev/null", path.as_bytes()]);
                 }
                 // Root owns the kernel's settings and may write them without any capability: `kernel.core_pattern` alone
