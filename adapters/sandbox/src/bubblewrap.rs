@@ -3,6 +3,7 @@
 mod claims;
 mod etc;
 mod filter;
+mod memory;
 mod program;
 mod view;
 
@@ -13,9 +14,10 @@ use crate::supervision::{Recipe, io_error, start, try_out};
 use claims::Findings;
 use isobox_domain::policy::{BackendName, Capabilities, NetworkAccess, WorkspaceExposure};
 use isobox_ports::{LaunchError, LaunchRequest, RuntimeBackend, Sandbox, WorkspaceMount};
+use memory::{Memory, circumstances};
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use view::{ProcView, View};
 
@@ -23,6 +25,7 @@ use view::{ProcView, View};
 #[derive(Debug)]
 pub struct BubblewrapBackend {
     program: Result<PathBuf, String>,
+    memory: Option<Memory>,
     findings: OnceLock<Result<Findings, String>>,
 }
 
@@ -36,7 +39,13 @@ impl BubblewrapBackend {
     /// The backend; what it can do is found out when that is first asked for.
     pub fn new() -> Self {
         let path = crate::environment::value("PATH").unwrap_or_default();
-        Self { program: program::find(&path), findings: OnceLock::new() }
+        Self { program: program::find(&path), memory: None, findings: OnceLock::new() }
+    }
+
+    /// The backend that remembers in `cache_directory`, a private directory of the user, that a Sandbox came up: later
+    /// processes need not try as long as nothing that matters has changed.
+    pub fn remembering(cache_directory: &Path) -> Self {
+        Self { memory: Some(Memory::within(cache_directory)), ..Self::new() }
     }
 
     /// What works here, found by bringing Sandboxes up; tried once per value.
@@ -45,8 +54,17 @@ impl BubblewrapBackend {
     }
 
     fn probe(&self) -> Result<Findings, String> {
+        let best = Findings { proc_view: ProcView::Fresh, why_not_fresh: None };
+        let here = self.program.as_ref().ok().and_then(|program| circumstances(program).ok());
+        let memory = self.memory.as_ref().zip(here);
+        if memory.as_ref().is_some_and(|(memory, here)| memory.holds(here)) {
+            return Ok(best);
+        }
         let fresh = match self.try_view(ProcView::Fresh) {
-            Ok(()) => return Ok(Findings { proc_view: ProcView::Fresh, why_not_fresh: None }),
+            Ok(()) => {
+                memory.inspect(|(memory, here)| memory.keep(here));
+                return Ok(best);
+            }
             Err(reason) => reason,
         };
         match self.try_view(ProcView::OfHost) {
@@ -61,7 +79,7 @@ impl BubblewrapBackend {
             network: NetworkAccess::Deny,
             exposure: WorkspaceExposure::ReadOnly,
             read: &[],
-            host_path: std::path::Path::new("/usr"),
+            host_path: Path::new("/usr"),
         };
         let plan = Plan {
             reach: Reach::Namespace,
@@ -120,7 +138,13 @@ impl RuntimeBackend for BubblewrapBackend {
             host_path,
         };
         let recipe = self.recipe(&view, plan(request))?;
-        Ok(Box::new(start(recipe, request.mount)?))
+        match start(recipe, request.mount) {
+            Ok(sandbox) => Ok(Box::new(sandbox)),
+            Err(error) => {
+                self.memory.as_ref().inspect(|memory| memory.forget());
+                Err(error)
+            }
+        }
     }
 }
 

@@ -58,6 +58,11 @@ const OBSTACLES: [(&str, &str, &str); 3] = [
     ),
 ];
 
+/// The values of those settings, where they exist.
+pub(super) fn settings() -> [Option<String>; 3] {
+    OBSTACLES.map(|(file, _, _)| std::fs::read_to_string(file).ok())
+}
+
 /// `reason`, with the remedy if the cause is a setting that is known.
 pub(super) fn with_remedy(reason: &str) -> String {
     let holds = |file: &str, value: &str| std::fs::read_to_string(file).is_ok_and(|found| found.trim() == value);
