@@ -119,7 +119,9 @@ fn remove_remains(store: &Shared, tmp: &Dir, name: &str) -> Result<(), StoreErro
 
 // What cannot be removed now is found again by the next start.
 fn remove_quietly(tmp: &Dir, name: &str) {
-    if tmp.remove_dir(name).is_err() && tmp.remove_file(name).is_err() {}
+    match tmp.remove_dir(name).or_else(|_| tmp.remove_file(name)) {
+        Ok(()) | Err(_) => {}
+    }
 }
 
 fn try_writing(tmp: &Dir) -> io::Result<()> {

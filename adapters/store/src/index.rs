@@ -89,6 +89,8 @@ pub(crate) struct Damage {
     pub(crate) pack: Pack,
     pub(crate) offset: u64,
     pub(crate) end: u64,
+    /// The record before them that no COMMIT follows: theirs may have been its COMMIT.
+    pub(crate) record: Option<ContentId>,
 }
 
 /// How far a lane was scanned.
@@ -216,10 +218,22 @@ impl Index {
                     self.admit_commit(id, &commit);
                     rest.end = end;
                 }
-                Step::Damage { offset, end } => self.note_damage(Damage { pack, offset, end }),
+                Step::Damage { offset, end } => {
+                    let record = self.rescue(&mut rest.loose);
+                    self.note_damage(Damage { pack, offset, end, record });
+                }
             }
         }
         Ok(rest)
+    }
+
+    // What stands before damage may have been committed there. It is read, but never taken for stored already.
+    fn rescue(&mut self, loose: &mut Vec<(ContentId, Location)>) -> Option<ContentId> {
+        let record = loose.iter().rfind(|(_, location)| location.kind == EntryKind::Record).map(|(id, _)| *id);
+        for (id, location) in loose.drain(..) {
+            self.admit(id, Location { is_certain: false, ..location });
+        }
+        record
     }
 
     // The tail of a lane is scanned again and again until a COMMIT follows it.
@@ -235,8 +249,12 @@ impl Index {
             Entry::Vacant(vacant) => {
                 vacant.insert(location);
             }
-            Entry::Occupied(first) if *first.get() != location => self.copies.entry(id).or_default().push(location),
-            Entry::Occupied(_) => {}
+            Entry::Occupied(first) => {
+                let copies = self.copies.entry(id).or_default();
+                if *first.get() != location && !copies.contains(&location) {
+                    copies.push(location);
+                }
+            }
         }
     }
 

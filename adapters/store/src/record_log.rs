@@ -23,9 +23,10 @@ impl RecordLog for FsTaskStore {
         };
         let mut attempt: Box<FsAttempt> = attempt.into_any().downcast().map_err(foreign)?;
         let id = publish::publish(&mut attempt, record)?;
-        // The record is durable. What is left of the attempt is told from an abandoned one by its journal.
-        if attempt.remove().is_err() {}
-        Ok(id)
+        match attempt.remove() {
+            // The record is durable. What is left of the attempt is told from an abandoned one by its journal.
+            Ok(()) | Err(_) => Ok(id),
+        }
     }
 
     fn append(&self, event: &Event) -> Result<ContentId, AppendError> {
@@ -80,7 +81,11 @@ impl FsTaskStore {
     fn damage_error(&self, damage: &Damage) -> StoreError {
         let layout = &self.shared.layout;
         let subject = format!("{}, bytes {} to {}", damage.pack.shown(layout), damage.offset, damage.end);
-        damaged("read entries of", subject, "they are damaged; records in them are not listed")
+        let touched = damage.record.map_or_else(
+            || "they are damaged; a record whose entry lies there is not listed".to_owned(),
+            |record| format!("they are damaged; the record {record} before them may not be listed"),
+        );
+        damaged("read entries of", subject, touched)
     }
 }
 

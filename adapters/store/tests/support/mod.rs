@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Every lane and pack of the store in `records`.
-pub fn packs(records: &Path) -> Vec<PathBuf> {
+pub(crate) fn packs(records: &Path) -> Vec<PathBuf> {
     let listed = ["lanes", "packs"].map(|name| fs::read_dir(records.join("store").join(name)).unwrap());
     let mut packs: Vec<_> = listed.into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
     packs.sort();
@@ -17,7 +17,7 @@ pub fn packs(records: &Path) -> Vec<PathBuf> {
 }
 
 /// The entries of a pack: where each starts, and its header.
-pub fn entries(bytes: &[u8]) -> Vec<(usize, EntryHeader)> {
+pub(crate) fn entries(bytes: &[u8]) -> Vec<(usize, EntryHeader)> {
     let mut scanner = Scanner::new(bytes, 0, bytes.len() as u64);
     let mut found = Vec::new();
     while let Some(next) = scanner.find_next().unwrap() {
@@ -29,7 +29,7 @@ pub fn entries(bytes: &[u8]) -> Vec<(usize, EntryHeader)> {
 }
 
 /// Flips a bit in every stored copy of the object `id`.
-pub fn damage(records: &Path, id: &ContentId) {
+pub(crate) fn damage(records: &Path, id: &ContentId) {
     let hex = id.to_hex();
     let large = records.join("store/large").join(&hex[..2]).join(&hex[2..]);
     if large.exists() {
@@ -42,7 +42,7 @@ pub fn damage(records: &Path, id: &ContentId) {
 }
 
 /// Flips a bit of the byte at `at`.
-pub fn flip(path: &Path, at: usize) {
+pub(crate) fn flip(path: &Path, at: usize) {
     let mut bytes = fs::read(path).unwrap();
     bytes[at] ^= 0x10;
     fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap();

@@ -1,0 +1,171 @@
+//! What a killed writer or a damaged disk leaves costs what it hits, and nothing else.
+
+mod support;
+
+use isobox_domain::content::ContentId;
+use isobox_domain::record::{TaskArtifacts, TaskRecord};
+use isobox_ports::contract::sample::{draft, noise, record, rejected};
+use isobox_ports::{Attempts, ObjectStore, RecordLog, Role, StoreErrorKind};
+use isobox_store::FsTaskStore;
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use support::{entries, flip, packs};
+
+fn publish(store: &FsTaskStore, n: u64, stdout: &[u8]) -> ContentId {
+    let attempt = store.begin(&draft(n)).unwrap();
+    let mut writer = attempt.stage(Role::Stdout).unwrap();
+    writer.write_all(stdout).unwrap();
+    let artifacts = TaskArtifacts { stdout: Some(writer.finish().unwrap()), ..TaskArtifacts::default() };
+    store.publish(attempt, &TaskRecord { artifacts, ..record(n) }).unwrap()
+}
+
+fn open(records: &Path) -> FsTaskStore {
+    FsTaskStore::open(records).unwrap().expect("a store")
+}
+
+/// The records that are listed and load, newest first.
+fn readable(records: &Path) -> Vec<ContentId> {
+    let store = open(records);
+    let listed: Vec<_> = store.list().unwrap().filter_map(Result::ok).map(|entry| entry.record).collect();
+    listed.into_iter().filter(|id| matches!(store.load(id), Ok(Some(_)))).collect()
+}
+
+fn lane(records: &Path, number: u8) -> PathBuf {
+    records.join(format!("store/lanes/lane-{number:02}.pack"))
+}
+
+#[test]
+fn a_put_that_was_cut_off_at_any_byte_is_invisible_and_the_next_one_follows_what_was_acknowledged() {
+    let records = tempfile::tempdir().unwrap();
+    let store = FsTaskStore::create(records.path()).unwrap();
+    let acknowledged = [publish(&store, 2, b"second"), publish(&store, 1, b"first")];
+    let before = fs::read(lane(records.path(), 0)).unwrap().len();
+    publish(&store, 3, &noise(3, 200));
+    let whole = fs::read(lane(records.path(), 0)).unwrap();
+    for length in before..whole.len() {
+        fs::write(lane(records.path(), 0), &whole[..length]).unwrap();
+        assert_eq!(readable(records.path()), [acknowledged[1], acknowledged[0]], "cut at {length}");
+        if length % 8 > 1 {
+            continue;
+        }
+        let next = publish(&FsTaskStore::create(records.path()).unwrap(), 4, b"fourth");
+        assert_eq!(readable(records.path()), [next, acknowledged[1], acknowledged[0]], "cut at {length}");
+        assert_eq!(packs(records.path()).len(), 1, "what was cut off at {length} was not removed");
+    }
+}
+
+#[test]
+fn a_flipped_bit_costs_at_most_the_record_it_hits() {
+    let records = tempfile::tempdir().unwrap();
+    let store = FsTaskStore::create(records.path()).unwrap();
+    let mut ids: Vec<_> = (1..=3).map(|n| publish(&store, n, &noise(n, 50))).collect();
+    store.append(&rejected(1, ids[0], None)).unwrap();
+    ids.reverse();
+    let path = lane(records.path(), 0);
+    let whole = fs::read(&path).unwrap();
+    let file = fs::File::options().write(true).open(&path).unwrap();
+    // One bit of every byte, each of the eight in turn.
+    for (at, byte) in whole.iter().enumerate() {
+        file.write_all_at(&[byte ^ 1 << (at % 8)], at as u64).unwrap();
+        let left = readable(records.path());
+        let lost: Vec<_> = ids.iter().filter(|id| !left.contains(id)).collect();
+        assert!(lost.len() <= 1, "byte {at} costs {lost:?}");
+        file.write_all_at(&[*byte], at as u64).unwrap();
+    }
+}
+
+#[test]
+fn a_record_whose_commit_is_damaged_is_named_and_can_be_loaded() {
+    for is_last in [true, false] {
+        let records = tempfile::tempdir().unwrap();
+        let store = FsTaskStore::create(records.path()).unwrap();
+        let first = publish(&store, 1, b"first");
+        let end = fs::read(lane(records.path(), 0)).unwrap().len();
+        if !is_last {
+            publish(&store, 2, b"second");
+        }
+        flip(&lane(records.path(), 0), end - 20);
+        let store = open(records.path());
+        let errors: Vec<_> = store.list().unwrap().filter_map(Result::err).collect();
+        assert_eq!(errors.len(), 1);
+        assert_eq!(errors[0].kind, StoreErrorKind::Damaged);
+        assert!(errors[0].source.to_string().contains(&first.to_string()), "{}", errors[0].source);
+        assert!(store.load(&first).unwrap().is_some());
+    }
+}
+
+#[test]
+fn nothing_is_cut_where_a_commit_may_have_been_damaged() {
+    let records = tempfile::tempdir().unwrap();
+    let store = FsTaskStore::create(records.path()).unwrap();
+    publish(&store, 1, b"first");
+    let path = lane(records.path(), 0);
+    let (at, _) = *entries(&fs::read(&path).unwrap()).last().unwrap();
+    flip(&path, at + 10);
+    let damaged = fs::read(&path).unwrap();
+    let second = publish(&FsTaskStore::create(records.path()).unwrap(), 2, b"second");
+    let kept = packs(records.path());
+    assert_eq!(kept.len(), 2, "{kept:?}");
+    assert!(kept.iter().any(|pack| fs::read(pack).unwrap() == damaged), "the damaged bytes are gone");
+    assert_eq!(readable(records.path()), [second]);
+}
+
+#[test]
+fn a_workload_cannot_forge_a_record_by_writing_one() {
+    // Another store's lane, as output: after damage to the header before it, its entries are met by the scan.
+    let foreign = tempfile::tempdir().unwrap();
+    let forged = publish(&FsTaskStore::create(foreign.path()).unwrap(), 7, &noise(7, 300));
+    let imitation = [noise(1, 3000), fs::read(lane(foreign.path(), 0)).unwrap()].concat();
+    let records = tempfile::tempdir().unwrap();
+    let store = FsTaskStore::create(records.path()).unwrap();
+    publish(&store, 1, &imitation);
+    let second = publish(&store, 2, b"second");
+    let path = lane(records.path(), 0);
+    let found = entries(&fs::read(&path).unwrap());
+    let (at, _) = found.iter().find(|(_, header)| header.raw_length == imitation.len() as u64).unwrap();
+    flip(&path, at + 1);
+    let listed: Vec<_> = open(records.path()).list().unwrap().filter_map(Result::ok).collect();
+    assert!(listed.iter().any(|entry| entry.record == second));
+    assert!(listed.iter().all(|entry| entry.record != forged), "the forged record is listed");
+}
+
+#[test]
+fn a_damaged_format_file_costs_nothing_up_to_one_bit_and_is_named_beyond() {
+    let records = tempfile::tempdir().unwrap();
+    let id = publish(&FsTaskStore::create(records.path()).unwrap(), 1, b"first");
+    let format = records.path().join("store/FORMAT");
+    flip(&format, 100);
+    assert_eq!(readable(records.path()), [id]);
+    flip(&format, 700);
+    let refused = FsTaskStore::open(records.path()).err().map(|error| error.kind);
+    assert_eq!(refused, Some(StoreErrorKind::Damaged));
+    fs::remove_file(&format).unwrap();
+    assert!(FsTaskStore::open(records.path()).is_err(), "a store without FORMAT but with packs is not there");
+    assert!(FsTaskStore::create(records.path()).is_err(), "a store without FORMAT but with packs was made anew");
+}
+
+#[test]
+fn a_task_larger_than_a_pack_spans_packs_and_reads_back() {
+    let records = tempfile::tempdir().unwrap();
+    let store = FsTaskStore::create(records.path()).unwrap();
+    let before = publish(&store, 1, b"before");
+    let attempt = store.begin(&draft(2)).unwrap();
+    let mut sink = attempt.capture_sink().unwrap();
+    let contents: Vec<_> = (0..90).map(|n| sink.content(&mut noise(n, 1_000_000).as_slice()).unwrap()).collect();
+    drop(sink);
+    let artifacts = TaskArtifacts { stdout: Some(contents[0]), stderr: Some(contents[89]), ..TaskArtifacts::default() };
+    let spanning = store.publish(attempt, &TaskRecord { artifacts, ..record(2) }).unwrap();
+    let after = publish(&store, 3, b"after");
+    assert_eq!(readable(records.path()), [after, spanning, before]);
+    let store = open(records.path());
+    for (n, content) in (0..).zip(&contents) {
+        let mut bytes = Vec::new();
+        store.open(&content.id).unwrap().expect("content").read_to_end(&mut bytes).unwrap();
+        assert!(bytes == noise(n, 1_000_000), "content {n}");
+    }
+    let longest = packs(records.path()).iter().map(|pack| fs::metadata(pack).unwrap().len()).max();
+    assert!(longest.unwrap() <= 64 << 20);
+    assert_eq!(packs(records.path()).len(), 3);
+}
