@@ -4,7 +4,7 @@ use isobox_domain::change::Mode;
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::WorkspaceSource;
-use isobox_ports::contract::{repository, workspaces};
+use isobox_ports::contract::{promotion, repository, workspaces};
 use isobox_ports::fake::{DirectoryWorkspaces, Files, InMemoryRepository};
 use isobox_ports::{TrustedRepository, Workspaces};
 use std::path::PathBuf;
@@ -21,9 +21,9 @@ fn source() -> WorkspaceSource {
     }
 }
 
-fn files() -> Files {
+fn files(files: &[(&[u8], Mode, &[u8])]) -> Files {
     let parse = |path: &[u8]| RepoPath::parse(path).expect("a valid path");
-    workspaces::FILES.iter().map(|(path, mode, content)| (parse(path), (*mode, content.to_vec()))).collect()
+    files.iter().map(|(path, mode, content)| (parse(path), (*mode, content.to_vec()))).collect()
 }
 
 struct FakeWorkspaces {
@@ -34,7 +34,7 @@ struct FakeWorkspaces {
 impl FakeWorkspaces {
     fn new() -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let workspaces = DirectoryWorkspaces::new(files(), directory.path().join("workspaces"));
+        let workspaces = DirectoryWorkspaces::new(files(workspaces::FILES), directory.path().join("workspaces"));
         Self { directory, workspaces }
     }
 }
@@ -45,7 +45,7 @@ impl workspaces::WorkspacesFixture for FakeWorkspaces {
     }
 
     fn later(&self) -> Box<dyn Workspaces> {
-        Box::new(DirectoryWorkspaces::new(files(), self.workspaces_root()))
+        Box::new(DirectoryWorkspaces::new(files(workspaces::FILES), self.workspaces_root()))
     }
 
     fn source(&self) -> WorkspaceSource {
@@ -81,10 +81,26 @@ impl repository::RepositoryFixture for FakeRepository {
     }
 }
 
+impl promotion::PromotionFixture for FakeRepository {
+    fn repository(&self) -> &dyn TrustedRepository {
+        &self.0
+    }
+
+    fn files(&self) -> promotion::Files {
+        self.0.files()
+    }
+
+    fn put(&self, path: &RepoPath, mode: Mode, content: &[u8]) {
+        self.0.edit(path, Some((mode, content.to_vec())));
+    }
+}
+
 fn main() {
     let arguments = libtest_mimic::Arguments::from_args();
     let workspaces = workspaces::cases("directory_workspaces", FakeWorkspaces::new);
-    let fake_repository = || FakeRepository(InMemoryRepository::new(source(), files()));
+    let fake_repository = || FakeRepository(InMemoryRepository::new(source(), files(workspaces::FILES)));
     let repository = repository::cases("in_memory_repository", fake_repository);
-    libtest_mimic::run(&arguments, workspaces.into_iter().chain(repository).collect()).exit();
+    let fake_target = || FakeRepository(InMemoryRepository::new(source(), files(promotion::FILES)));
+    let promotion = promotion::cases("in_memory_promotion", fake_target);
+    libtest_mimic::run(&arguments, workspaces.into_iter().chain(repository).chain(promotion).collect()).exit();
 }

@@ -2,6 +2,7 @@
 
 pub mod attempts;
 pub mod object_store;
+pub mod promotion;
 pub mod record_log;
 pub mod repository;
 pub mod runtime_backend;

@@ -9,6 +9,7 @@ use isobox_domain::change::{Change, ChangeLine, Mode};
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::{Cleanliness, DirtyEntry, DirtyState, WorkspaceSource};
+use std::collections::HashSet;
 use std::io::Read;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -110,7 +111,9 @@ impl InMemoryPromotion<'_> {
         });
         let changes: Vec<_> = changes.collect();
         let files = self.repository.files();
-        let conflicts: Vec<_> = changes.iter().filter(|change| !matches(&files, change)).collect();
+        let leave: HashSet<_> = changes.iter().filter(|c| c.after.is_none()).map(|c| c.path.clone()).collect();
+        let is_conflict = |change: &&Change| !matches(&files, change) || is_blocked(&files, &leave, &change.path);
+        let conflicts: Vec<_> = changes.iter().filter(is_conflict).collect();
         if conflicts.is_empty() {
             return Ok(changes);
         }
@@ -171,6 +174,11 @@ fn matches(files: &Files, change: &Change) -> bool {
     let found = files.get(&change.path).map(|(mode, content)| (*mode, Some(id(content))));
     let expected = change.before.as_ref().map(|before| (before.mode, before.content.map(|content| content.id)));
     change.submodule.is_none() && found == expected
+}
+
+/// Whether a path lies below a file or link that does not leave.
+fn is_blocked(files: &Files, leave: &HashSet<RepoPath>, path: &RepoPath) -> bool {
+    files.keys().any(|file| path.is_below(file) && !leave.contains(file))
 }
 
 fn load(objects: &dyn ObjectStore, content: &ContentRef) -> Result<Vec<u8>, Cause> {
