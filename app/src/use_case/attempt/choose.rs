@@ -51,16 +51,25 @@ pub(super) fn preflight<'a>(
     request: &TaskRequest,
     source: &WorkspaceSource,
 ) -> Result<(&'a dyn RuntimeBackend, EffectivePolicy), Failure> {
-    let chosen = choose(ports.backends, &request.policy.sandbox)?;
+    // Trying a backend starts processes and waits for them; the rules read files meanwhile.
+    std::thread::scope(|scope| {
+        let chosen = scope.spawn(|| choose(ports.backends, &request.policy.sandbox));
+        let rules = look_at_rules(ports, request, source);
+        let chosen = chosen.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        rules.and(chosen)
+    })
+}
+
+fn look_at_rules(ports: &Ports<'_>, request: &TaskRequest, source: &WorkspaceSource) -> Result<(), Failure> {
     for rule in &request.policy.preflight {
         match rule {
             PreflightRule::CleanSource => clean(ports.repository.cleanliness()?, source)?,
-            // A backend that does not start was refused when the policy was resolved.
+            // A backend that does not start is refused when the policy is resolved.
             PreflightRule::BackendStarts => {}
             PreflightRule::StoreWritable => ports.attempts.probe(ROOM_BYTES)?,
         }
     }
-    Ok(chosen)
+    Ok(())
 }
 
 fn clean(cleanliness: Cleanliness, source: &WorkspaceSource) -> Result<(), Failure> {

@@ -1,0 +1,135 @@
+//! `list`, `show`, `diff`, `logs`, `cat`: naming tasks, and the documents.
+
+use crate::support::{assert_refused, document, tool};
+use isobox_tests::{Project, User};
+use std::collections::HashSet;
+use std::fs;
+
+#[test]
+fn a_task_can_be_named_in_every_way() {
+    let project = Project::initialised(User::Current);
+    let (first, second) = (tool(&project, "echo one"), tool(&project, "echo two"));
+    let digest =
+        document(&project.isobox(&["show", "--json", &first]))["record"].as_str().expect("a digest").to_owned();
+    let view = format!(".isobox/tasks/{first}/");
+    let hex = first.trim_start_matches("task-");
+    for name in [first.as_str(), hex, &hex[..12], &first[..14], "@latest~1", "@latest~", &digest, &view] {
+        assert_eq!(project.isobox(&["logs", name]).stdout, "one\n", "{name}");
+    }
+    assert_eq!(document(&project.isobox(&["show", "--json", "@latest"]))["id"], second);
+}
+
+#[test]
+fn a_view_directory_selects_its_store_from_anywhere() {
+    let project = Project::initialised(User::Current);
+    let task = tool(&project, "echo one");
+    let view = project.repository().join(".isobox/tasks").join(&task);
+    let mut command = project.isobox_command(&["logs".as_ref(), view.as_os_str()]);
+    let logs = command.current_dir(project.scratch()).output().expect("run isobox");
+    assert_eq!(logs.stdout, b"one\n");
+}
+
+#[test]
+fn an_ambiguous_prefix_lists_its_candidates() {
+    let project = Project::initialised(User::Current);
+    let mut digits = HashSet::new();
+    let shared = loop {
+        let task = tool(&project, "exit 0");
+        let digit = task.chars().nth(5).expect("a digit");
+        if !digits.insert(digit) {
+            break digit.to_string();
+        }
+    };
+    assert_refused(&project.isobox(&["show", &shared]), 5, &["more than one task", "sh -c 'exit 0'", "hint: "]);
+}
+
+#[test]
+fn what_is_no_task_is_told_with_a_next_step() {
+    let project = Project::initialised(User::Current);
+    assert_refused(&project.isobox(&["show", "@latest"]), 6, &["there is no task store", "hint: "]);
+    tool(&project, "true");
+    for name in ["task-0000000000000000", "@latest~7", "not-a-task", "b3:00"] {
+        assert_refused(&project.isobox(&["show", name]), 5, &["error: ", "hint: "]);
+    }
+}
+
+#[test]
+fn the_list_is_a_document_with_full_ids_newest_first() {
+    let project = Project::initialised(User::Current);
+    let (first, second) = (tool(&project, "echo change >> README.md"), tool(&project, "true"));
+    assert_eq!(project.isobox(&["promote", "--yes", &first]).code, 0);
+    let list = document(&project.isobox(&["list", "--json"]));
+    assert_eq!(list["schema"], "isobox.list/v1");
+    let tasks = list["tasks"].as_array().expect("tasks");
+    assert_eq!(tasks.iter().map(|task| &task["id"]).collect::<Vec<_>>(), [&second, &first]);
+    assert_eq!(tasks[0]["promotion"]["state"], "not_promoted");
+    assert_eq!(tasks[1]["promotion"]["state"], "promoted");
+    assert_eq!(tasks[1]["changes"]["modified"], 1);
+    assert_eq!(tasks[0]["command"], serde_json::json!(["sh", "-c", "true"]));
+}
+
+#[test]
+fn the_record_names_outputs_policy_and_source() {
+    let project = Project::initialised(User::Current);
+    let task = tool(&project, "echo said; echo change >> README.md; printf '#!/bin/sh\\n' > new.sh");
+    let record = document(&project.isobox(&["show", "--json", &task]));
+    assert_eq!(record["schema"], "isobox.record/v1");
+    assert_eq!(record["schema_version"], "v2");
+    assert_eq!(record["outcome"], "success");
+    assert_eq!(record["result"]["artifacts"]["stdout"]["length"], 5);
+    assert_eq!(record["result"]["artifacts"]["stderr"], serde_json::Value::Null);
+    assert_eq!(record["workspace"]["commit"], project.git(&["rev-parse", "HEAD"]).trim());
+    assert_eq!(record["effective_policy"]["enforcement"]["network"]["status"], "enforced");
+    assert_eq!(record["promotion_report"]["changed_files"], 2);
+    assert_eq!(record["promotion_report"]["files"][1]["path"], "new.sh");
+    assert_eq!(record["promotion_report"]["files"][1]["findings"][0]["category"], "script");
+}
+
+#[test]
+fn the_view_holds_the_same_record_and_the_outputs() {
+    let project = Project::initialised(User::Current);
+    let task = tool(&project, "echo said; echo change >> README.md");
+    let view = project.repository().join(".isobox/tasks").join(&task);
+    let stored: serde_json::Value =
+        serde_json::from_slice(&fs::read(view.join("record.json")).expect("a record")).expect("a document");
+    let mut shown = document(&project.isobox(&["show", "--json", &task]));
+    shown.as_object_mut().expect("an object").remove("schema");
+    assert_eq!(stored, shown);
+    assert_eq!(fs::read(view.join("artifacts/stdout.txt")).expect("stdout"), b"said\n");
+    assert!(!view.join("artifacts/stderr.txt").exists());
+    let patch = fs::read_to_string(view.join("artifacts/diff.patch")).expect("a patch");
+    assert_eq!(patch, project.isobox(&["diff", &task]).stdout);
+}
+
+#[test]
+fn changed_paths_are_listed_alone_or_with_totals() {
+    let project = Project::initialised(User::Current);
+    let task = tool(&project, "echo change >> README.md; rm run.sh; mkdir empty");
+    assert_eq!(project.isobox(&["diff", "--name-only", &task]).stdout, "README.md\nrun.sh\n");
+    let stat = project.isobox(&["diff", "--stat", &task]).stdout;
+    assert!(stat.contains("M README.md (13 bytes)\n"), "{stat}");
+    assert!(stat.contains("? empty (not captured: an empty directory)\n"), "{stat}");
+    assert!(stat.ends_with("2 changed paths: 0 added, 1 modified, 1 deleted, 1 not captured\n"), "{stat}");
+}
+
+#[test]
+fn a_file_is_printed_as_the_task_left_it_or_it_is_said_where_it_is() {
+    let project = Project::initialised(User::Current);
+    let task = tool(&project, "echo change >> README.md; rm run.sh");
+    let cat = |path: &str| project.isobox(&["cat", &format!("{task}:{path}")]);
+    assert_eq!(cat("README.md").stdout, "hello\nchange\n");
+    assert_refused(&cat("run.sh"), 1, &["deleted run.sh", "git show"]);
+    assert_refused(&cat("src/main.rs"), 1, &["did not change src/main.rs", "git show"]);
+    assert_refused(&cat("../etc/passwd"), 2, &["TASK:PATH"]);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let project = Project::initialised(User::Current);
+    tool(&project, "head -c 3000000 /dev/zero");
+    let mut command = project.command("sh");
+    let program = isobox_tests::isobox_program();
+    command.args(["-c", "\"$0\" logs @latest | head -c 1 > /dev/null; \"$0\" list | true"]).arg(program);
+    let piped = isobox_tests::outcome(command.output().expect("run sh"));
+    assert_eq!((piped.code, piped.stderr.as_str()), (0, ""));
+}

@@ -1,0 +1,10 @@
+//! The `isobox` program as a person or a script meets it: commands, flags, streams, exit codes, files.
+
+mod init;
+mod look;
+mod place;
+mod preflight;
+mod promote;
+mod support;
+mod terminal;
+mod usage;

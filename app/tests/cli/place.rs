@@ -1,0 +1,98 @@
+//! Where a command works: `--source`, `--records`, current directories, odd names.
+
+use crate::support::{assert_refused, document, task_of, tool};
+use isobox_tests::{Project, User, outcome};
+use std::fs;
+
+#[test]
+fn records_can_lie_in_a_directory_of_their_own() {
+    let project = Project::initialised(User::Current);
+    let records = project.scratch().join("records");
+    let at = |arguments: &[&str]| {
+        let mut command = project.isobox_command(&arguments[..1]);
+        outcome(command.arg("--records").arg(&records).args(&arguments[1..]).output().expect("run isobox"))
+    };
+    let run = at(&["run", "--", "sh", "-c", "echo change >> README.md; echo said"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let task = task_of(&run);
+    assert!(records.join("store/FORMAT").exists());
+    assert!(records.join(&task).join("record.json").exists());
+    assert!(!project.repository().join(".git/isobox/store").exists());
+    assert_eq!(at(&["logs", "@latest"]).stdout, "said\n");
+    let view = records.join(&task);
+    let promoted = project.isobox(&["promote".as_ref(), "--yes".as_ref(), view.as_os_str()]);
+    assert_eq!(promoted.code, 0, "{promoted:?}");
+    assert_eq!(project.read("README.md"), "hello\nchange\n");
+    assert_eq!(document(&at(&["show", "--json", &task]))["promotion"]["state"], "promoted");
+}
+
+#[test]
+fn another_repository_can_be_the_source() {
+    let project = Project::initialised(User::Current);
+    let mut command = project.isobox_command(&["tool", "--source"]);
+    let elsewhere = command.arg(project.repository().join("src")).args(["--", "ls"]).current_dir("/");
+    let listed = outcome(elsewhere.output().expect("run isobox"));
+    assert_eq!((listed.code, listed.stdout.as_str()), (0, "main.rs\n"), "{listed:?}");
+}
+
+#[test]
+fn a_workload_starts_where_the_caller_stands() {
+    let project = Project::initialised(User::Current);
+    std::os::unix::fs::symlink(project.repository().join("src"), project.scratch().join("link")).expect("a link");
+    for place in [project.repository().join("src"), project.scratch().join("link")] {
+        let mut command = project.isobox_command(&["tool", "--", "ls"]);
+        let listed = outcome(command.current_dir(&place).output().expect("run isobox"));
+        assert_eq!((listed.code, listed.stdout.as_str()), (0, "main.rs\n"), "{listed:?}");
+    }
+}
+
+#[test]
+fn a_directory_that_was_not_committed_is_named() {
+    let project = Project::initialised(User::Current);
+    project.write(".gitignore", "/.isobox/tasks/\nbuild/\n");
+    project.commit_all("Ignore");
+    project.write("build/made", "");
+    let mut command = project.isobox_command(&["tool", "--", "true"]);
+    let refused = outcome(command.current_dir(project.repository().join("build")).output().expect("run isobox"));
+    assert_refused(&refused, 125, &["build", "not part of commit", "ignored"]);
+}
+
+#[test]
+fn names_with_line_feeds_are_shown_escaped_and_work() {
+    let project = Project::initialised(User::Current);
+    let odd = project.scratch().join("odd\nname");
+    let cloned = project.command("git").args(["clone", "-q", "."]).arg(&odd).status().expect("run git");
+    assert!(cloned.success());
+    let mut command = project.isobox_command(&["tool", "--", "sh", "-c", "echo x > 'new\nfile'"]);
+    let run = outcome(command.current_dir(&odd).output().expect("run isobox"));
+    assert_eq!(run.code, 0, "{run:?}");
+    let mut command = project.isobox_command(&["promote", "--yes", "@latest"]);
+    let promoted = outcome(command.current_dir(&odd).output().expect("run isobox"));
+    assert_eq!(promoted.code, 0, "{promoted:?}");
+    assert!(promoted.stdout.contains("odd\\nname") && promoted.stdout.contains("new\\nfile"), "{promoted:?}");
+    assert_eq!(fs::read(odd.join("new\nfile")).expect("promoted"), b"x\n");
+}
+
+#[test]
+fn a_damaged_store_is_told_before_anything_runs() {
+    let project = Project::initialised(User::Current);
+    tool(&project, "true");
+    let format = project.repository().join(".git/isobox/store/FORMAT");
+    let bytes = fs::read(&format).expect("read");
+    fs::write(&format, &bytes[..bytes.len() / 2]).expect("write");
+    let mark = project.scratch().join("mark");
+    let touch = format!("touch {}", mark.display());
+    assert_refused(&project.isobox(&["run", "--backend", "host", "--", "sh", "-c", &touch]), 125, &["error: "]);
+    assert!(!mark.exists());
+    assert_refused(&project.isobox(&["list"]), 6, &["FORMAT"]);
+}
+
+#[test]
+fn a_store_without_permission_is_told_before_anything_runs() {
+    let project = Project::initialised(User::Ordinary);
+    if nix::unistd::geteuid().is_root() {
+        fs::create_dir(project.repository().join(".git/isobox")).expect("a folder of root's");
+        let refused = project.isobox(&["tool", "--", "true"]);
+        assert_refused(&refused, 125, &["error: ", ".git/isobox"]);
+    }
+}

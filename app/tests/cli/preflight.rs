@@ -1,0 +1,86 @@
+//! What is refused before a Sandbox exists, and that nothing is left then.
+
+use crate::support::assert_refused;
+use isobox_tests::{Outcome, Project, User, outcome};
+
+fn assert_nothing_was_made(project: &Project) {
+    assert_eq!(project.workspaces(), Vec::<std::path::PathBuf>::new());
+    let list = project.isobox(&["list", "--json"]);
+    assert!(list.code == 6 || list.stdout.contains("\"tasks\":[]"), "{list:?}");
+}
+
+#[test]
+fn a_dirty_repository_is_refused_with_its_first_ten_entries_and_a_count() {
+    let project = Project::initialised(User::Current);
+    for number in 0..13 {
+        project.write(&format!("new-{number:02}"), "");
+    }
+    let refused = project.isobox(&["tool", "--", "true"]);
+    assert_refused(
+        &refused,
+        125,
+        &["isobox tool preflight", "13 entries", "untracked: new-00", "untracked: new-09", "… and 3 more", "hint: "],
+    );
+    assert!(!refused.stderr.contains("new-10"), "{refused:?}");
+    assert_nothing_was_made(&project);
+}
+
+#[test]
+fn a_project_without_policy_and_one_that_forbids_tool_calls_are_told_apart() {
+    let project = Project::bare(User::Current);
+    assert_refused(&project.isobox(&["tool", "--", "true"]), 125, &["isobox tool preflight", "isobox init"]);
+    project.write(".isobox/config.yaml", "api_version: isobox.dev/v1alpha1\nkind: ProjectPolicy\n");
+    project.commit_all("Policy");
+    assert_refused(&project.isobox(&["tool", "--", "true"]), 125, &["isobox tool preflight", "tool_call.enabled"]);
+    assert_nothing_was_made(&project);
+    let session = project.isobox(&["run", "--", "true"]);
+    assert_eq!(session.code, 0, "{session:?}");
+}
+
+#[test]
+fn without_bwrap_nothing_runs_uncontained() {
+    let project = Project::initialised(User::Current);
+    let empty = project.scratch().join("empty");
+    std::fs::create_dir(&empty).expect("a folder");
+    let without = |arguments: &[&str]| -> Outcome {
+        outcome(project.isobox_command(arguments).env("PATH", &empty).output().expect("run isobox"))
+    };
+    for arguments in
+        [&["tool", "--", "true"][..], &["run", "--", "true"], &["run", "--backend=bubblewrap", "--", "true"]]
+    {
+        assert_refused(&without(arguments), 125, &["bubblewrap", "hint: "]);
+    }
+    assert_nothing_was_made(&project);
+}
+
+#[test]
+fn what_cannot_be_enforced_or_given_yet_is_refused_by_name() {
+    let project = Project::initialised(User::Current);
+    for (arguments, word) in [
+        (&["run", "--reuse-input", "path=/opt/tool", "--", "true"][..], "reuse input `path`"),
+        (&["run", "--backend", "landlock", "--", "true"], "landlock"),
+        (&["run", "--read", "/etc", "--", "true"], "/etc"),
+        (&["run", "--read", "/nonexistent-18", "--", "true"], "/nonexistent-18"),
+    ] {
+        assert_refused(&project.isobox(arguments), 125, &[word]);
+    }
+    project.write(
+        ".isobox/config.yaml",
+        "api_version: isobox.dev/v1alpha1\nkind: ProjectPolicy\ntool_call:\n  enabled: true\nnetwork:\n  default: deny\n  allow: [example.com]\n",
+    );
+    project.commit_all("Policy");
+    assert_refused(&project.isobox(&["tool", "--", "true"]), 125, &["network.allow", "example.com"]);
+    assert_nothing_was_made(&project);
+}
+
+#[test]
+fn a_repository_that_cannot_be_used_is_refused_with_its_reason() {
+    let project = Project::initialised(User::Current);
+    let empty = project.scratch().join("empty");
+    let made = project.command("git").args(["init", "-q"]).arg(&empty).status().expect("run git");
+    assert!(made.success());
+    for (place, word) in [(&empty, "no commit yet"), (&project.home(), "not inside a Git repository")] {
+        let mut command = project.isobox_command(&["run", "--", "true"]);
+        assert_refused(&outcome(command.current_dir(place).output().expect("run isobox")), 125, &[word, "hint: "]);
+    }
+}

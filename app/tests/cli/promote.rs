@@ -1,0 +1,40 @@
+//! `isobox promote` beside what the security tests attack.
+
+use crate::support::{assert_refused, tool};
+use isobox_tests::{Project, User};
+
+#[test]
+fn a_rehearsal_shows_everything_and_changes_nothing() {
+    let project = Project::initialised(User::Current);
+    let task = tool(&project, "echo change >> README.md; echo '[package]' > Cargo.toml");
+    let shown = project.isobox(&["promote", "--dry-run", &task]);
+    assert_eq!(shown.code, 0, "{shown:?}");
+    for word in ["M README.md", "A Cargo.toml", "! dependency_manifest", "branch main", "nothing was changed"] {
+        assert!(shown.stdout.contains(word), "{word}: {shown:?}");
+    }
+    assert_eq!(project.git(&["status", "--porcelain"]), "");
+    let list = project.isobox(&["list", "--json"]);
+    assert!(list.stdout.contains("not_promoted"), "{list:?}");
+}
+
+#[test]
+fn a_result_goes_only_into_the_repository_it_started_from() {
+    let (project, other) = (Project::initialised(User::Current), Project::initialised(User::Current));
+    other.write("more", "");
+    other.git(&["commit", "-q", "--amend", "--allow-empty", "-m", "Another history"]);
+    let task = tool(&project, "echo change >> README.md");
+    let view = project.repository().join(".isobox/tasks").join(task);
+    let place = other.repository();
+    let arguments = ["promote".as_ref(), "--yes".as_ref(), "--source".as_ref(), place.as_os_str(), view.as_os_str()];
+    let refused = other.isobox(&arguments);
+    assert_refused(&refused, 4, &["error: cannot promote task-", "caused by: ", "hint: "]);
+    assert_eq!(other.read("README.md"), "hello\n");
+}
+
+#[test]
+fn an_interrupted_result_is_not_promoted() {
+    let project = Project::initialised(User::Current);
+    let run = project.isobox(&["tool", "--", "no-such-command-18"]);
+    assert_eq!(run.code, 127, "{run:?}");
+    assert_refused(&project.isobox(&["promote", "--yes", "@latest"]), 4, &["launch_failure"]);
+}

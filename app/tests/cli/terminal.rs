@@ -1,0 +1,44 @@
+//! What a terminal is shown.
+
+use crate::support::tool;
+use isobox_tests::{Project, User};
+use nix::pty::openpty;
+use std::fs::File;
+use std::io::{self, Read};
+use std::process::Stdio;
+
+/// What `arguments` print with standard output and standard error on a terminal.
+fn on_a_terminal(project: &Project, arguments: &[&str]) -> String {
+    let pty = openpty(None, None).expect("a terminal");
+    let mut command = project.isobox_command(arguments);
+    command.stdin(Stdio::null()).stdout(pty.slave.try_clone().expect("a copy")).stderr(pty.slave);
+    let mut child = command.spawn().expect("run isobox");
+    drop(command);
+    let mut shown = Vec::new();
+    // A terminal whose last program has gone reads as EIO; see pty(7).
+    let read = File::from(pty.master).read_to_end(&mut shown);
+    assert!(read.is_ok() || read.is_err_and(|error: io::Error| error.raw_os_error() == Some(nix::libc::EIO)));
+    assert_eq!(child.wait().expect("wait").code(), Some(0));
+    String::from_utf8(shown).expect("text")
+}
+
+const HOSTILE: &str = r"printf 'a\033[2Jb\r\n\342\200\256c\377\n'";
+const SHOWN: &str = "a\\x1b[2Jb\\r\r\n\\u{202e}c\\xff\r\n";
+
+#[test]
+fn output_of_a_workload_does_not_drive_the_terminal() {
+    let project = Project::initialised(User::Current);
+    let tool_shown = on_a_terminal(&project, &["--quiet", "tool", "--", "sh", "-c", HOSTILE]);
+    assert_eq!(tool_shown, SHOWN);
+    assert_eq!(on_a_terminal(&project, &["logs", "@latest"]), SHOWN);
+}
+
+#[test]
+fn hostile_names_are_shown_escaped_on_a_terminal_and_raw_in_a_pipe() {
+    let project = Project::initialised(User::Current);
+    let task = tool(&project, r"touch $(printf 'x\033[2J')");
+    assert_eq!(on_a_terminal(&project, &["diff", "--name-only", &task]), "x\\x1b[2J\r\n");
+    assert_eq!(project.isobox(&["diff", "--name-only", &task]).stdout, "x\u{1b}[2J\n");
+    assert!(!on_a_terminal(&project, &["diff", &task]).contains('\u{1b}'));
+    assert!(!on_a_terminal(&project, &["show", &task]).contains('\u{1b}'));
+}
