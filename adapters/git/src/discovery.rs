@@ -10,7 +10,7 @@ use gix::discover::upwards::{Options, TrustPolicy};
 use gix::sec::Trust;
 use isobox_domain::escape::Escaped;
 use isobox_domain::repo_path::RepoPath;
-use isobox_ports::RepositoryError;
+use isobox_ports::{Cause, RepositoryError};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -52,12 +52,12 @@ fn open(found: &Found) -> Result<gix::Repository, RepositoryError> {
     if repository.git_dir_trust() == Trust::Full { Ok(repository) } else { Err(refused_as_foreign(host_path, foreign)) }
 }
 
-/// Opens the repository with the Git directory `git_dir` if it belongs to this user.
-pub(crate) fn open_owned(git_dir: &Path) -> gix::Result<gix::Repository> {
-    match foreign(git_dir, None).map_err(gix::Error::from_error)? {
-        None => git_config::open(git_dir, Trust::Full),
-        Some(_) => Err(gix::Error::from_error(io::Error::from(io::ErrorKind::PermissionDenied))),
-    }
+/// Opens the repository at `dot_git` (a Git directory, or a file that names one), under the same rule of ownership.
+pub(crate) fn open_owned(dot_git: &Path) -> Result<gix::Repository, RepositoryError> {
+    let failed = |e: Cause| failure(&format!("open the repository at {}", shown(dot_git)), e);
+    let kind = gix::discover::is_git(dot_git).map_err(|e| failed(e.into()))?;
+    let found = Found::from_dot_git_dir(dot_git.to_owned(), kind, Path::new("/"));
+    open(&found.ok_or_else(|| failed("it names a directory outside of the file system".into()))?)
 }
 
 /// The first part of a repository that belongs to somebody else.

@@ -1,0 +1,121 @@
+//! The adapters on gix keep the contracts of their ports.
+
+mod fixture;
+
+use fixture::{Place, commit, git};
+use isobox_domain::change::Mode;
+use isobox_domain::git_oid::GitOid;
+use isobox_domain::repo_path::RepoPath;
+use isobox_domain::source::WorkspaceSource;
+use isobox_git::{GixRepository, GixWorkspaces};
+use isobox_ports::contract::{repository, workspaces};
+use isobox_ports::{TrustedRepository, Workspaces};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+struct Fixture {
+    place: Place,
+    root: PathBuf,
+    repository: GixRepository,
+    workspaces: GixWorkspaces,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let place = Place::new();
+        let root = place.join("app");
+        git(place.path(), ["init", "--quiet", "-b", "main", "app"]);
+        for (path, mode, content) in workspaces::FILES {
+            write(&root.join(OsStr::from_bytes(path)), *mode, content);
+        }
+        commit(&root);
+        let repository = GixRepository::discover(&root).expect("the repository is found");
+        let workspaces = GixWorkspaces::new(repository.clone(), place.workspaces_root());
+        Self { place, root, repository, workspaces }
+    }
+}
+
+fn write(path: &Path, mode: Mode, content: &[u8]) {
+    fs::create_dir_all(path.parent().expect("it has a parent")).expect("the parent is made");
+    if mode == Mode::Symlink {
+        return symlink(OsStr::from_bytes(content), path).expect("a link is made");
+    }
+    fs::write(path, content).expect("a file is written");
+    let permissions = if mode == Mode::Executable { 0o755 } else { 0o644 };
+    fs::set_permissions(path, fs::Permissions::from_mode(permissions)).expect("its mode is set");
+}
+
+impl workspaces::WorkspacesFixture for Fixture {
+    fn workspaces(&self) -> &dyn Workspaces {
+        &self.workspaces
+    }
+
+    fn later(&self) -> Box<dyn Workspaces> {
+        // A later process may stand in another repository.
+        let other = self.place.join("other");
+        if !other.exists() {
+            self.place.repository("other");
+        }
+        let other = GixRepository::discover(&other).expect("the other repository is found");
+        Box::new(GixWorkspaces::new(other, self.place.workspaces_root()))
+    }
+
+    fn source(&self) -> WorkspaceSource {
+        self.repository.source().expect("the source is pinned")
+    }
+
+    fn workspaces_root(&self) -> PathBuf {
+        self.place.workspaces_root()
+    }
+
+    fn source_root(&self) -> PathBuf {
+        self.root.clone()
+    }
+}
+
+impl repository::RepositoryFixture for Fixture {
+    fn repository(&self) -> &dyn TrustedRepository {
+        &self.repository
+    }
+
+    fn expected_source(&self) -> WorkspaceSource {
+        let head = GitOid::from_hex(&git(&self.root, ["rev-parse", "HEAD"])).expect("git prints an oid");
+        WorkspaceSource {
+            host_path: self.root.as_os_str().as_bytes().to_vec(),
+            root_commit: Some(head),
+            commit: head,
+            branch: Some(b"refs/heads/main".to_vec()),
+            working_directory: None,
+        }
+    }
+
+    fn add_untracked(&self, path: &RepoPath) {
+        fs::write(self.root.join(OsStr::from_bytes(path.as_bytes())), "x").expect("a file is written");
+    }
+
+    fn fingerprint(&self) -> Vec<u8> {
+        let mut pending = vec![self.root.clone()];
+        let mut found = Vec::new();
+        while let Some(path) = pending.pop() {
+            let metadata = path.symlink_metadata().expect("it is there");
+            let content = if metadata.is_file() { fs::read(&path).expect("it is read") } else { vec![] };
+            found.push((path.clone(), metadata.mtime_nsec(), metadata.mtime(), metadata.ino(), content));
+            if metadata.is_dir() {
+                pending.extend(fs::read_dir(path).expect("it is read").map(|entry| entry.expect("a name").path()));
+            }
+        }
+        found.sort();
+        format!("{found:?}").into_bytes()
+    }
+}
+
+fn main() -> ExitCode {
+    fixture::run(|| {
+        let workspaces = workspaces::cases("gix_workspaces", Fixture::new);
+        workspaces.into_iter().chain(repository::cases("gix_repository", Fixture::new)).collect()
+    })
+}
