@@ -100,9 +100,12 @@ fn what_no_reader_would_accept_is_not_written() {
     for record in [with_nul, without_program, attempt_zero, same_extension_twice] {
         assert!(matches!(encode_record(&record), Err(EncodeError::Refused { kind: "isobox.record", .. })));
     }
-    let mut repeated_control = samples::policy();
-    repeated_control.controls.push(repeated_control.controls[0].clone());
-    assert!(matches!(encode_policy(&repeated_control), Err(EncodeError::Refused { kind: "isobox.policy", .. })));
+    for control in [0, 2] {
+        // Out of order, and repeated.
+        let mut policy = samples::policy();
+        policy.controls.push(policy.controls[control].clone());
+        assert!(matches!(encode_policy(&policy), Err(EncodeError::Refused { kind: "isobox.policy", .. })));
+    }
 }
 
 #[test]
