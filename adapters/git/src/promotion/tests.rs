@@ -3,4 +3,6 @@
 mod faults;
 mod fixture;
 mod kills;
+mod races;
 mod rules;
+mod scale;

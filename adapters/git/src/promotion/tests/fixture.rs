@@ -256,6 +256,11 @@ const FILES: &[(&[u8], Mode, &[u8])] = &[
 
 /// A repository, and a Change Set that changes it in every way there is.
 pub(super) fn everything() -> (Fixture, ChangeSet) {
+    (Fixture::new(FILES), every_change())
+}
+
+/// That Change Set.
+pub(super) fn every_change() -> ChangeSet {
     let mut set = ChangeSet::default();
     set.add(b"added/deep/b\xff\n", Mode::Executable, b"#!/bin/sh\n\0binary")
         .add(b"added/deep/c", Mode::File, b"")
@@ -277,5 +282,5 @@ pub(super) fn everything() -> (Fixture, ChangeSet) {
         .add(b"script", Mode::File, b"#!/bin/sh\n")
         .delete(b"typed", Mode::File, b"becomes a link")
         .add(b"typed", Mode::Symlink, b"/etc/passwd");
-    (Fixture::new(FILES), set)
+    set
 }

@@ -1,7 +1,7 @@
 //! The process is killed before the n-th change of the file system, for each n, and again while settling.
 
 use super::super::fault::testing::{Fault, forget, plan};
-use super::fixture::{RECEIPT, everything};
+use super::fixture::{RECEIPT, every_change, everything};
 use crate::GixRepository;
 use isobox_ports::{IndexMode, TrustedRepository};
 use std::path::Path;
@@ -18,7 +18,7 @@ fn child() {
     let Ok(root) = std::env::var(ROOT) else { return };
     let step = std::env::var(STEP).expect("a step").parse().expect("a number");
     let repository = GixRepository::discover(Path::new(&root)).expect("a repository");
-    let (_, set) = everything();
+    let set = every_change();
     plan(step, Fault::Abort);
     let mut promotion = repository.begin_promotion().expect("the lock");
     let index = match std::env::var(ACTION).as_deref() {
