@@ -5,6 +5,7 @@ mod support;
 use isobox_domain::change::{ChangeKind, Mode, NotCapturedReason, RuleOrigin};
 use isobox_domain::escape::Escaped;
 use isobox_domain::repo_path::RepoPath;
+use isobox_ports::fake::RecordingSink;
 use nix::sys::stat::Mode as Permissions;
 use std::collections::BTreeSet;
 use std::fs;
@@ -40,7 +41,7 @@ fn an_untouched_workspace_gives_nothing() {
         link(root, b"link", b"/nowhere");
     });
     let kept = scene.capture();
-    assert_eq!((kept.lines, kept.patch, kept.workspace_git), (vec![], vec![], vec![]));
+    assert_eq!(kept.recorded, RecordingSink::default());
 }
 
 #[test]
@@ -454,8 +455,7 @@ fn capturing_changes_nothing() {
     let before = look();
     let first = scene.capture();
     assert_eq!(look(), before);
-    let second = scene.capture();
-    assert_eq!((first.lines, first.patch, first.workspace_git), (second.lines, second.patch, second.workspace_git));
+    assert_eq!(first.recorded, scene.capture().recorded);
 }
 
 #[test]

@@ -147,3 +147,36 @@ fn read_base(entry: &StatCacheEntry, content: &mut dyn BaseContent) -> Vec<u8> {
         Mode::Symlink | Mode::Submodule => Vec::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::test_runner::Config as ProptestConfig;
+
+    #[test]
+    fn a_rule_that_would_take_for_ever_to_match_is_no_rule() {
+        let rules = format!("{}x\n{}y\nz\n", "**/".repeat(40), "**/".repeat(MAX_DOUBLE_STARS));
+        let kept: Vec<_> = parse(rules.as_bytes()).into_iter().map(|mapping| mapping.sequence_number).collect();
+        assert_eq!(kept, [2, 3]);
+    }
+
+    #[test]
+    fn lines_are_counted_as_gix_counts_them() {
+        let text = b"\xef\xbb\xbf*.a\r\n\n# comment\n\xff \n\\!b\n\n!c";
+        for (pattern, number, _) in gix::ignore::parse(text, false) {
+            let line = lines(text).nth(number - 1).expect("there is such a line");
+            let letter = pattern.text.last().expect("a pattern has text");
+            assert!(line.trim_ascii_end().ends_with(&[*letter]), "{pattern:?} is not line {number}: {line:?}");
+        }
+    }
+
+    proptest::proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn any_text_is_parsed_and_matched(text: Vec<u8>, path in "[a-c*](/?[a-c*]){0,8}") {
+            let list = List { patterns: parse(&text), source: None, base: None };
+            pattern_matching_relative_path(&list, path.as_str().into(), None, Some(true), Case::Sensitive);
+        }
+    }
+}

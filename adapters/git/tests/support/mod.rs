@@ -4,14 +4,15 @@
 use isobox_domain::change::{Change, ChangeLine, NotCaptured, NotCapturedReason};
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_git::{GixRepository, GixWorkspaces};
+use isobox_ports::fake::RecordingSink;
 use isobox_ports::{
     CaptureSink, CapturedRefs, Cause, StoreError, TrustedRepository, Workspace, WorkspaceMount, WorkspaceRequest,
     Workspaces,
 };
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{Read, Write};
+use std::ops::Deref;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -128,34 +129,50 @@ impl Scene {
 
     /// Captures the Workspace.
     pub fn capture(&self) -> Kept {
-        let mut kept = Kept::default();
-        self.workspaces
-            .capture(&self.workspace.state, &self.workspace.mount, &mut kept)
-            .expect("the workspace is captured");
+        self.capture_into(Kept::default())
+    }
+
+    /// Captures the Workspace, and hashes content instead of keeping it.
+    pub fn capture_without_content(&self) -> Kept {
+        self.capture_into(Kept { drops_content: true, ..Kept::default() })
+    }
+
+    fn capture_into(&self, mut kept: Kept) -> Kept {
+        self.capture_with(&mut kept);
         kept
+    }
+
+    /// Captures the Workspace into any sink.
+    pub fn capture_with(&self, sink: &mut dyn CaptureSink) {
+        self.workspaces.capture(&self.workspace.state, &self.workspace.mount, sink).expect("the workspace is captured");
     }
 }
 
-/// Everything that a capture found.
+/// Everything that a capture found, checked for order as it comes.
 #[derive(Default)]
 pub struct Kept {
-    /// The lines, in the order in which they came.
-    pub lines: Vec<ChangeLine>,
-    /// Staged content.
-    pub contents: BTreeMap<ContentId, Vec<u8>>,
-    /// The patch.
-    pub patch: Vec<u8>,
-    /// The archive of the Workspace's own Git objects.
-    pub workspace_git: Vec<u8>,
+    /// What came.
+    pub recorded: RecordingSink,
+    drops_content: bool,
+}
+
+impl Deref for Kept {
+    type Target = RecordingSink;
+
+    fn deref(&self) -> &RecordingSink {
+        &self.recorded
+    }
 }
 
 impl CaptureSink for Kept {
     fn content(&mut self, content: &mut dyn Read) -> Result<ContentRef, Cause> {
-        let mut bytes = Vec::new();
-        content.read_to_end(&mut bytes)?;
-        let id = ContentId::new(*blake3::hash(&bytes).as_bytes());
-        let length = bytes.len() as u64;
-        self.contents.insert(id, bytes);
+        if !self.drops_content {
+            return self.recorded.content(content);
+        }
+        let mut hasher = blake3::Hasher::new();
+        let length = std::io::copy(content, &mut hasher)?;
+        let id = ContentId::new(*hasher.finalize().as_bytes());
+        self.recorded.contents.insert(id, vec![]);
         Ok(ContentRef { id, length })
     }
 
@@ -165,20 +182,19 @@ impl CaptureSink for Kept {
         if let ChangeLine::Change(Change { after: Some(after), .. }) = &line {
             assert!(self.contents.contains_key(&after.content.id), "{line:?} has content that was not staged");
         }
-        self.lines.push(line);
-        Ok(())
+        self.recorded.line(line)
     }
 
     fn patch(&mut self) -> &mut dyn Write {
-        &mut self.patch
+        self.recorded.patch()
     }
 
     fn workspace_git(&mut self) -> &mut dyn Write {
-        &mut self.workspace_git
+        self.recorded.workspace_git()
     }
 
     fn finish(self: Box<Self>) -> Result<CapturedRefs, StoreError> {
-        Ok(CapturedRefs::default())
+        Box::new(self.recorded).finish()
     }
 }
 
@@ -190,14 +206,6 @@ fn path_of(line: &ChangeLine) -> &[u8] {
 }
 
 impl Kept {
-    /// The changed paths.
-    pub fn changes(&self) -> impl Iterator<Item = &Change> {
-        self.lines.iter().filter_map(|line| match line {
-            ChangeLine::Change(change) => Some(change),
-            ChangeLine::NotCaptured(_) => None,
-        })
-    }
-
     /// The change of `path`.
     pub fn change(&self, path: &[u8]) -> Option<&Change> {
         self.changes().find(|change| change.path.as_bytes() == path)
