@@ -1,0 +1,110 @@
+//! What the documents say, tried: the README's demonstration, every link, every key of the policy.
+
+use isobox_tests::{Project, User, isobox_program, outcome};
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("the workspace")
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Every document, by its path from the root.
+fn documents() -> Vec<String> {
+    let below = ["docs", "docs/adr"].into_iter().flat_map(|folder| {
+        let entries = fs::read_dir(root().join(folder)).expect("list a folder");
+        entries.map(move |entry| format!("{folder}/{}", entry.expect("an entry").file_name().to_string_lossy()))
+    });
+    ["README.md".to_owned(), "CHANGELOG.md".to_owned()]
+        .into_iter()
+        .chain(below)
+        .filter(|path| path.ends_with(".md"))
+        .collect()
+}
+
+/// The lines of the README's demonstration that a person types.
+fn demonstration() -> Vec<String> {
+    let readme = read("README.md");
+    let block = readme.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a demonstration");
+    block.lines().filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_readmes_demonstration_does_what_it_says() {
+    for user in [User::Current, User::Ordinary] {
+        let project = Project::bare(user);
+        let bin = project.scratch().join("bin");
+        fs::create_dir(&bin).expect("a folder");
+        symlink(isobox_program(), bin.join("isobox")).expect("a link");
+        let mut shown = String::new();
+        for line in demonstration() {
+            let mut command = project.command("sh");
+            let path = format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display());
+            let ran = outcome(command.args(["-c", &line]).env("PATH", path).output().expect("run a shell"));
+            assert_eq!(ran.code, 0, "{line}: {ran:?}");
+            shown.push_str(&ran.stdout);
+        }
+        assert_eq!(project.read("README.md"), "changed\n");
+        assert!(shown.contains("done\n") && shown.contains("+changed"), "{shown}");
+    }
+}
+
+#[test]
+fn every_link_of_every_document_leads_somewhere() {
+    let mut broken = Vec::new();
+    for document in documents() {
+        let text = read(&document);
+        let folder = root().join(&document).parent().expect("a folder").to_owned();
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let file = target.split('#').next().unwrap_or_default();
+            if !target.starts_with("https://") && !file.is_empty() && !folder.join(file).exists() {
+                broken.push(format!("{document}: {target}"));
+            }
+        }
+    }
+    assert_eq!(broken, Vec::<String>::new());
+}
+
+#[test]
+fn every_key_of_the_policy_is_documented_and_no_other() {
+    let policy = read("adapters/host/src/policy/default.yaml");
+    let mut keys = BTreeSet::new();
+    let mut section = String::new();
+    for line in policy.lines().filter(|line| !line.trim_start().starts_with(['#', '-'])) {
+        let Some((name, value)) = line.split_once(':') else { continue };
+        match (name.strip_prefix("  "), value.is_empty()) {
+            (Some(key), _) => drop(keys.insert(format!("{section}.{key}"))),
+            (None, true) => section = name.to_owned(),
+            (None, false) => drop(keys.insert(name.to_owned())),
+        }
+    }
+    let page = read("docs/policy.md");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+    let documented: BTreeSet<String> = rows.map(str::to_owned).filter(|key| !key.contains('/')).collect();
+    assert_eq!(documented, keys);
+}
+
+#[test]
+fn every_decision_is_in_the_index() {
+    let index = read("docs/adr/README.md");
+    for document in documents().iter().filter(|path| path.starts_with("docs/adr/0")) {
+        let name = document.rsplit('/').next().expect("a name");
+        assert!(index.contains(&format!("({name})")), "{name}");
+    }
+}
+
+#[test]
+fn the_scripts_that_the_readme_names_are_there_and_executable() {
+    use std::os::unix::fs::PermissionsExt;
+    let readme = read("README.md");
+    for script in ["scripts/setup", "scripts/test"] {
+        assert!(readme.contains(script), "{script}");
+        let mode = fs::metadata(root().join(script)).expect("a script").permissions().mode();
+        assert_eq!(mode & 0o111, 0o111, "{script}");
+    }
+}
