@@ -13,3 +13,8 @@ pub(crate) mod report;
 pub(crate) mod select;
 pub(crate) mod settle;
 mod view;
+
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,5 @@
+//! Tests of the use cases on fakes: what is left when they are over, whatever failed on the way.
+
+mod attempts;
+mod promotions;
+mod recoveries;

@@ -1,0 +1,262 @@
+//! Attempts: every ending leaves a record that says so, and nothing else.
+
+use crate::exit_code::ExitCode;
+use crate::failure::Failure;
+use crate::use_case::attempt::{Attempted, Caller, Retention, TaskRequest, attempt};
+use crate::use_case::fixture::{World, edit, path};
+use isobox_domain::change::Mode;
+use isobox_domain::command::WorkloadCommand;
+use isobox_domain::outcome::{Exit, Outcome};
+use isobox_domain::policy::ProjectPolicy;
+use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, WorkspaceFate};
+use isobox_ports::fake::{Line, Performance, Scene};
+use isobox_ports::{Content, EndCause};
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+/// What a caller received.
+#[derive(Clone, Default)]
+struct Received(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Received {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("no panic").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A caller whose end of a stream fails.
+struct Failing(io::ErrorKind);
+
+impl Write for Failing {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(self.0.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn request() -> TaskRequest {
+    TaskRequest {
+        kind: SandboxKind::ToolCall,
+        command: WorkloadCommand::parse(vec![b"make".to_vec()]).expect("a command"),
+        recorded_command: vec![RecordedArgument { shown: b"make".to_vec(), masked_digest: None }],
+        policy: ProjectPolicy::default(),
+        retention: Retention::Dispose,
+        caller_path: None,
+    }
+}
+
+fn caller(stdout: impl Write + 'static) -> Caller {
+    Caller { stdin: None, stdout: Box::new(stdout), stderr: Box::new(io::sink()) }
+}
+
+pub(super) fn tried(world: &World) -> Result<Attempted, Failure> {
+    tried_with(world, &request(), caller(io::sink()))
+}
+
+fn tried_with(world: &World, request: &TaskRequest, caller: Caller) -> Result<Attempted, Failure> {
+    world.with_ports(|ports| attempt(ports, request, caller, &|progress| world.hear(progress)))
+}
+
+fn assert_nothing_is_left(world: &World) {
+    assert_eq!(world.standing(), Vec::<std::path::PathBuf>::new());
+    assert_eq!(world.unfinished(), 0);
+}
+
+#[test]
+fn a_success_is_recorded_with_its_output_and_changes_and_leaves_no_workspace() {
+    let world = World::new(edit);
+    let received = Received::default();
+    let attempted = tried_with(&world, &request(), caller(received.clone())).expect("an attempt");
+    assert_eq!(attempted.code, ExitCode::SUCCESS);
+    assert_eq!(*received.0.lock().expect("no panic"), b"said\n");
+    let record = &world.records()[0];
+    assert_eq!(*record, attempted.record);
+    assert_eq!((record.outcome, record.exit), (Outcome::Success, Some(Exit::Code(0))));
+    assert_eq!(world.content(record.artifacts.stdout.expect("output").id), b"said\n");
+    assert_eq!(record.artifacts.change_set.expect("changes").summary.modified, 1);
+    assert_eq!(record.workspace, WorkspaceFate::Disposed);
+    assert_eq!(world.store.inner.views().len(), 2);
+    assert_nothing_is_left(&world);
+}
+
+#[test]
+fn codes_signals_and_commands_that_cannot_start_are_told_apart() {
+    for (cause, code, outcome, exit) in [
+        (EndCause::Exited(Exit::Code(3)), 3, Outcome::WorkloadCommandExit, Some(Exit::Code(3))),
+        (EndCause::Exited(Exit::Signal(9)), 137, Outcome::WorkloadCommandExit, Some(Exit::Signal(9))),
+        (EndCause::NotExecutable("why".into()), 126, Outcome::LaunchFailure, None),
+        (EndCause::NotFound("why".into()), 127, Outcome::LaunchFailure, None),
+        (EndCause::Interrupted { signal: 15 }, 143, Outcome::Interruption, None),
+    ] {
+        let played = cause.clone();
+        let world = World::new(move |_| Performance { cause: played.clone(), ..Performance::exiting(0) });
+        let attempted = tried(&world).expect("an attempt");
+        let record = &world.records()[0];
+        assert_eq!((attempted.code, record.outcome, record.exit), (ExitCode(code), outcome, exit), "{cause:?}");
+        assert_nothing_is_left(&world);
+    }
+}
+
+#[test]
+fn a_dirty_source_is_refused_before_anything_is_made() {
+    let world = World::new(edit);
+    world.repository.edit(&path("new"), Some((Mode::File, Vec::new())));
+    let failure = tried(&world).expect_err("a refusal");
+    assert_eq!(failure.chain()[0], "isobox tool preflight");
+    assert_eq!(failure.chain()[2], "untracked: new");
+    assert_eq!(world.records(), []);
+    assert_nothing_is_left(&world);
+}
+
+#[test]
+fn an_unwritable_store_is_found_before_the_workload_runs() {
+    for operation in ["probe", "begin"] {
+        let world = World::new(|_| panic!("the workload must not run"));
+        world.break_down(operation);
+        assert_eq!(tried(&world).expect_err("a refusal").kind, crate::failure::FailureKind::Store);
+        assert_nothing_is_left(&world);
+    }
+}
+
+#[test]
+fn a_workspace_or_sandbox_that_does_not_come_up_is_a_preparation_failure_on_record() {
+    let unmade = World::new(edit);
+    unmade.break_down("create");
+    for (world, why, fate) in [
+        (unmade, "create: no space left", WorkspaceFate::NeverCreated),
+        (World::refusing("no namespaces"), "start a sandbox with `bubblewrap`: no namespaces", WorkspaceFate::Disposed),
+    ] {
+        let attempted = tried(&world).expect("a record");
+        assert_eq!(attempted.code, ExitCode::ISOBOX_FAILED);
+        let record = &world.records()[0];
+        assert_eq!((record.outcome, record.started_at), (Outcome::PreparationFailure, None));
+        assert_eq!(record.outcome_detail.as_deref(), Some(why));
+        assert_eq!(record.workspace, fate);
+        assert_nothing_is_left(&world);
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_closes_the_workloads_stream_and_is_no_loss() {
+    let world = World::new(edit);
+    let attempted = tried_with(&world, &request(), caller(Failing(io::ErrorKind::BrokenPipe))).expect("an attempt");
+    assert_eq!(world.records()[0].output_loss, OutputLoss::None);
+    assert_eq!(attempted.code, ExitCode::SUCCESS);
+    assert_eq!(*world.warnings.borrow(), Vec::<String>::new());
+}
+
+#[test]
+fn a_caller_that_cannot_take_output_is_told_by_125_unless_the_workload_failed_by_itself() {
+    for (code, passed_on) in [(0, 125), (3, 3)] {
+        let play = move |_: &Scene| Performance {
+            lines: vec![Line::Stdout(b"said\n".to_vec())],
+            ..Performance::exiting(code)
+        };
+        let world = World::new(play);
+        let full = caller(Failing(io::ErrorKind::StorageFull));
+        let attempted = tried_with(&world, &request(), full).expect("an attempt");
+        assert_eq!(attempted.code, ExitCode(passed_on));
+        let record = &world.records()[0];
+        assert_eq!(world.content(record.artifacts.stdout.expect("output").id), b"said\n");
+        assert!(world.warnings.borrow()[0].starts_with("not all output could be passed on: "));
+    }
+}
+
+#[test]
+fn a_store_that_fills_while_the_workload_runs_costs_output_but_not_the_record() {
+    let world = World::new(edit);
+    world.break_down("write");
+    let received = Received::default();
+    let attempted = tried_with(&world, &request(), caller(received.clone())).expect("an attempt");
+    assert_eq!(attempted.code, ExitCode::SUCCESS);
+    assert_eq!(*received.0.lock().expect("no panic"), b"said\n");
+    let record = &world.records()[0];
+    assert_eq!(record.output_loss, OutputLoss::StoreFailed { dropped_bytes: 5 });
+    assert_eq!(record.artifacts.stdout, None);
+    assert!(record.warnings[0].starts_with("5 bytes of output were passed on but not kept"));
+}
+
+#[test]
+fn a_record_that_cannot_be_published_leaves_everything_for_a_later_start() {
+    let world = World::new(edit);
+    world.break_down("publish");
+    let failure = tried(&world).expect_err("a failure");
+    assert!(failure.message.contains("the workspace was kept at "), "{failure}");
+    assert_eq!(world.standing().len(), 1);
+    world.repair();
+    world.recover();
+    let record = &world.records()[0];
+    assert_eq!(record.outcome, Outcome::Interruption);
+    assert_eq!(world.content(record.artifacts.stdout.expect("output").id), b"said\n");
+    assert_eq!(record.artifacts.change_set.expect("changes").summary.modified, 1);
+    assert_nothing_is_left(&world);
+}
+
+#[test]
+fn a_workspace_that_cannot_be_removed_is_told_and_removed_by_the_next_start() {
+    let world = World::new(edit);
+    world.break_down("dispose");
+    let attempted = tried(&world).expect("an attempt");
+    assert_eq!(attempted.code, ExitCode::SUCCESS);
+    assert!(world.warnings.borrow()[0].starts_with("the workspace was not removed, a later start tries again"));
+    assert_eq!(world.standing().len(), 1);
+    world.repair();
+    world.recover();
+    assert_eq!(world.records().len(), 1);
+    assert_nothing_is_left(&world);
+}
+
+#[test]
+fn a_result_that_cannot_be_captured_keeps_its_workspace_and_its_output() {
+    let world = World::new(edit);
+    world.break_down("capture");
+    let attempted = tried(&world).expect("an attempt");
+    assert_eq!(attempted.code, ExitCode::ISOBOX_FAILED);
+    let record = &world.records()[0];
+    assert_eq!(record.outcome, Outcome::ResultCaptureFailure);
+    assert_eq!(world.content(record.artifacts.stdout.expect("output").id), b"said\n");
+    let WorkspaceFate::Retained { host_path } = &record.workspace else { panic!("{:?}", record.workspace) };
+    let kept = std::path::Path::new(std::str::from_utf8(host_path).expect("text")).join("README.md");
+    assert_eq!(std::fs::read_to_string(kept).expect("kept"), "hello\nchange\n");
+    assert_eq!(world.unfinished(), 0);
+}
+
+#[test]
+fn a_retained_workspace_stays_and_is_on_record() {
+    let world = World::new(edit);
+    let request = TaskRequest { retention: Retention::Retain, ..request() };
+    tried_with(&world, &request, caller(io::sink())).expect("an attempt");
+    assert!(matches!(world.records()[0].workspace, WorkspaceFate::Retained { .. }));
+    assert_eq!((world.standing().len(), world.unfinished()), (1, 0));
+}
+
+#[test]
+fn standard_input_reaches_the_workload_and_leaves_its_length_and_digest() {
+    let world = World::new(|scene| Performance::printing(scene.stdin.clone()));
+    let stdin: Content = Box::new(&b"typed"[..]);
+    let caller = Caller { stdin: Some(stdin), ..caller(io::sink()) };
+    tried_with(&world, &request(), caller).expect("an attempt");
+    let record = &world.records()[0];
+    assert_eq!(record.stdin, record.artifacts.stdout);
+    assert_eq!(record.stdin.expect("an input").length, 5);
+}
+
+#[test]
+fn a_caller_in_a_directory_that_was_not_committed_is_told() {
+    let world = World::new(|_| panic!("the workload must not run"));
+    let mut source = crate::use_case::fixture::source(1);
+    source.working_directory = Some(path("build"));
+    world.repository.move_head(source);
+    assert_eq!(tried(&world).expect("a record").code, ExitCode::ISOBOX_FAILED);
+    let detail = world.records()[0].outcome_detail.clone().expect("a reason");
+    assert!(detail.starts_with("the current directory, build, is not part of commit 01010101"), "{detail}");
+    assert_nothing_is_left(&world);
+}

@@ -1,0 +1,107 @@
+//! Recoveries: what a killed isobox left at any moment is finished by the next start, once.
+
+use super::attempts::tried;
+use crate::use_case::disposal::{Disposal, Launched, PLACE};
+use crate::use_case::fixture::{FixedClock, World, edit};
+use isobox_domain::outcome::Outcome;
+use isobox_domain::record::{TaskRecord, WorkspaceFate};
+use isobox_ports::fake::Performance;
+use isobox_ports::{Attempts, Clock, Role, WorkspaceRequest, Workspaces};
+use std::fs;
+
+/// A record of another world, as a draft.
+fn draft() -> TaskRecord {
+    let world = World::new(|_| Performance::exiting(0));
+    tried(&world).expect("an attempt");
+    TaskRecord {
+        outcome: Outcome::Interruption,
+        outcome_detail: None,
+        exit: None,
+        artifacts: isobox_domain::record::TaskArtifacts::default(),
+        ..world.records()[0].clone()
+    }
+}
+
+fn assert_nothing_is_left(world: &World) {
+    assert_eq!(world.standing(), Vec::<std::path::PathBuf>::new());
+    assert_eq!(world.unfinished(), 0);
+}
+
+#[test]
+fn an_attempt_that_was_killed_while_it_ran_becomes_an_interruption_with_what_it_left() {
+    let world = World::new(edit);
+    let draft = draft();
+    let mut attempt = world.store.inner.begin(&draft).expect("begun");
+    let place = world.workspaces.reserve().expect("a place");
+    attempt.note(PLACE, &place).expect("noted");
+    let workspace = world.workspaces.create(&place, &WorkspaceRequest { source: &draft.source }).expect("made");
+    let launched = Launched { started_at: FixedClock.now(), mount: workspace.mount.clone() };
+    launched.note(&mut *attempt).expect("noted");
+    let isobox_ports::WorkspaceMount::Directory { host_path } = workspace.mount;
+    fs::write(host_path.join("README.md"), "half").expect("write");
+    let mut output = attempt.stage(Role::Stdout).expect("staged");
+    std::io::Write::write_all(&mut output, b"said").expect("written");
+    drop((output, attempt));
+    world.recover();
+    let record = &world.records()[0];
+    assert_eq!((record.task, record.outcome), (draft.task, Outcome::Interruption));
+    assert_eq!(record.started_at, Some(FixedClock.now()));
+    assert_eq!(world.content(record.artifacts.stdout.expect("output").id), b"said");
+    assert_eq!(record.artifacts.change_set.expect("changes").summary.modified, 1);
+    assert_eq!(record.workspace, WorkspaceFate::Disposed);
+    assert_nothing_is_left(&world);
+}
+
+#[test]
+fn an_attempt_that_was_killed_before_its_workspace_was_whole_leaves_a_record_and_nothing_else() {
+    let world = World::new(edit);
+    let mut attempt = world.store.inner.begin(&draft()).expect("begun");
+    let place = world.workspaces.reserve().expect("a place");
+    attempt.note(PLACE, &place).expect("noted");
+    fs::create_dir(std::path::Path::new(std::str::from_utf8(&place).expect("text"))).expect("half a workspace");
+    drop(attempt);
+    world.recover();
+    let record = &world.records()[0];
+    assert_eq!((record.outcome, record.started_at), (Outcome::Interruption, None));
+    assert_eq!(record.workspace, WorkspaceFate::NeverCreated);
+    assert_nothing_is_left(&world);
+}
+
+#[test]
+fn a_kill_right_before_the_record_is_published_loses_nothing() {
+    // The marker of the Disposal is there already; on its own it must not become a record without the output.
+    let world = World::new(edit);
+    let draft = draft();
+    let place = world.workspaces.reserve().expect("a place");
+    world.workspaces.create(&place, &WorkspaceRequest { source: &draft.source }).expect("made");
+    drop(Disposal::begin(&world.store, &draft, &place));
+    world.recover();
+    assert_eq!(world.records(), []);
+    assert_eq!((world.standing().len(), world.unfinished()), (1, 0));
+}
+
+#[test]
+fn a_kill_right_after_the_record_was_published_leaves_one_record_and_no_workspace() {
+    let world = World::new(edit);
+    tried(&world).expect("an attempt");
+    let record = world.records()[0].clone();
+    let place = world.workspaces.reserve().expect("a place");
+    world.workspaces.create(&place, &WorkspaceRequest { source: &record.source }).expect("made");
+    drop(Disposal::begin(&world.store, &record, &place));
+    world.recover();
+    assert_eq!(world.records(), [record]);
+    assert_nothing_is_left(&world);
+}
+
+#[test]
+fn a_recovery_that_cannot_publish_is_told_and_tried_again() {
+    let world = World::new(edit);
+    drop(world.store.inner.begin(&draft()).expect("begun"));
+    world.break_down("publish");
+    world.recover();
+    assert!(world.warnings.borrow()[0].contains("was interrupted, and is not finished yet"));
+    world.repair();
+    world.recover();
+    assert_eq!(world.records().len(), 1);
+    assert_nothing_is_left(&world);
+}
