@@ -59,6 +59,7 @@ fn names_with_a_role_are_flagged_and_plain_ones_are_not() {
         (b".vscode/tasks.json", &[EditorTask]),
         (b".idea/workspace.xml", &[EditorTask]),
         (b".isobox/config.yaml", &[IsoboxPolicy]),
+        (b".isobox", &[IsoboxPolicy]),
         (b".gitattributes", &[GitControl]),
         (b"x/.gitignore", &[GitControl]),
         (b".gitmodules", &[GitControl]),
