@@ -6,6 +6,7 @@ use crate::error::{error, failed};
 use crate::journal::Journal;
 use crate::locks::{BEGIN, Sharing, lock, try_lock};
 use crate::random::random_name;
+use crate::room;
 use crate::store::{FsTaskStore, Shared};
 use isobox_domain::record::TaskRecord;
 use isobox_ports::{Attempt, Attempts, StoreError, StoreErrorKind};
@@ -63,6 +64,7 @@ fn begin_in(tmp: &Dir, name: &str, draft: &TaskRecord) -> io::Result<(Dir, Journ
     file.lock()?;
     let mut journal = Journal::new(file);
     journal.draft(draft)?;
+    room::set_aside(&dir);
     Ok((dir, journal))
 }
 
@@ -73,10 +75,7 @@ fn take_over(store: &Arc<Shared>, tmp: &Dir, name: &str) -> Result<Option<FsAtte
     };
     let Some(file) = file else { return Ok(None) };
     let (journal, left) = Journal::replay(file).map_err(failed("read attempt", &subject))?;
-    let is_published = match left.publishing {
-        Some(record) => store.fresh_index()?.has_record(&record),
-        None => false,
-    };
+    let is_published = left.publishing.map_or(Ok(false), |record| store.make_durable(&record))?;
     if is_published || left.draft.is_none() {
         tmp.remove_dir(name).map_err(failed("remove attempt", &subject))?;
         return Ok(None);

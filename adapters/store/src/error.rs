@@ -32,6 +32,11 @@ pub(crate) fn damaged(operation: &'static str, subject: impl Into<String>, sourc
     error(StoreErrorKind::Damaged, operation, subject, source)
 }
 
+/// Whether there is no room.
+pub(crate) fn is_full(error: &io::Error) -> bool {
+    kind_of(error) == StoreErrorKind::Full
+}
+
 fn kind_of(error: &io::Error) -> StoreErrorKind {
     match error.raw_os_error().map(Errno::from_raw) {
         Some(Errno::ENOSPC | Errno::EDQUOT) => StoreErrorKind::Full,

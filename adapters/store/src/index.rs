@@ -305,8 +305,9 @@ struct Rest {
 }
 
 fn open_lanes(layout: &Layout) -> Result<Vec<(u8, File, u64, u64)>, StoreError> {
+    let names = layout.lanes.names().map_err(failed("list", &layout.lanes.shown("")))?;
     let mut lanes = Vec::new();
-    for lane in 0..LANES {
+    for lane in (0..LANES).filter(|lane| names.contains(&lane_name(*lane))) {
         let subject = layout.lanes.shown(&lane_name(lane));
         let found = layout.lanes.find_file(&lane_name(lane)).map_err(failed("open lane", &subject))?;
         if let Some(file) = found {

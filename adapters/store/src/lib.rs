@@ -21,6 +21,7 @@ mod pack_scan;
 mod publish;
 mod random;
 mod record_log;
+mod room;
 mod staging;
 mod store;
 mod views;

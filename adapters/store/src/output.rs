@@ -1,9 +1,10 @@
 //! Outputs of a workload: staged so that a killed supervisor loses none of the bytes it had received.
 
 use crate::dir::{Access, Dir};
-use crate::error::failed;
+use crate::error::{failed, is_full};
 use crate::large_reader::read_frames;
 use crate::large_writer::{LargeWriter, PIECE};
+use crate::room::{Room, give_back};
 use crate::staging::{SharedStaging, hold};
 use isobox_domain::content::ContentRef;
 use isobox_ports::{ObjectWriter, Role, StoreError};
@@ -81,7 +82,12 @@ impl Write for Output {
 
 impl ObjectWriter for Output {
     fn finish(mut self: Box<Self>) -> Result<ContentRef, StoreError> {
-        self.content.end().map_err(failed("stage", &self.dir.shown(&self.name)))
+        let ended = match self.content.end() {
+            // The stream filled the disk, but what came of it is to be kept.
+            Err(error) if is_full(&error) => give_back(&self.dir, Room::Outputs).and_then(|()| self.content.end()),
+            ended => ended,
+        };
+        ended.map_err(failed("stage", &self.dir.shown(&self.name)))
     }
 }
 

@@ -8,6 +8,7 @@ use crate::large_reader::{find_large, large_header, large_name, open_staged, ver
 use crate::layout::Layout;
 use crate::locks::{GC, Sharing, lock, lock_lane};
 use crate::pack_scan::{read_header, read_payload};
+use crate::room::{Room, give_back};
 use crate::staging::{StagedLarge, Staging, hold};
 use crate::store::Shared;
 use isobox_domain::content::{ContentId, ContentRef};
@@ -30,14 +31,14 @@ pub(crate) fn publish(attempt: &mut FsAttempt, record: &TaskRecord) -> Result<Co
     let encoded =
         encode_record(record).map_err(|e| error(StoreErrorKind::Io, "encode record of", subject.clone(), e))?;
     let id = encoded.reference().id;
-    hold(&attempt.staging).add_small(&encoded.policy_bytes).map_err(failed("stage record of", &subject))?;
+    stage_policy(attempt, &encoded.policy_bytes).map_err(failed("stage record of", &subject))?;
     attempt.note_publishing(&id)?;
     let store = Arc::clone(&attempt.store);
     let staging = hold(&attempt.staging);
     let _gc = lock(&store.layout.locks()?, GC, Sharing::Shared)?;
     let mut put = Put::open(&store, staging.length() + encoded.bytes.len() as u64)?;
-    if store.known_index().has_record(&id) {
-        return put.make_durable(&id).map(|()| id);
+    if store.make_durable(&id)? {
+        return Ok(id);
     }
     let policy = isobox_store_format::object::reference_to(&encoded.policy_bytes).id;
     let put_whole = put.add_staged(&staging, &policy).and_then(|()| put.add_record(&encoded));
@@ -48,6 +49,12 @@ pub(crate) fn publish(attempt: &mut FsAttempt, record: &TaskRecord) -> Result<Co
             Err(error)
         }
     }
+}
+
+fn stage_policy(attempt: &FsAttempt, policy: &[u8]) -> io::Result<()> {
+    let mut staging = hold(&attempt.staging);
+    give_back(&staging.dir(), Room::Record)?;
+    staging.add_small(policy).map(drop)
 }
 
 /// Appends an event whose place after the newest one of its subject was checked.
@@ -185,16 +192,6 @@ impl<'a> Put<'a> {
             if self.certain(&id).next().is_none() {
                 self.add_object(EntryKind::Large, &large.header.encode())?;
             }
-        }
-        Ok(())
-    }
-
-    // Equal bytes were published before. The one that did so may have been killed before its flush.
-    fn make_durable(&self, record: &ContentId) -> Result<(), StoreError> {
-        for location in self.store.known_index().locations(record) {
-            let subject = location.pack.shown(self.layout);
-            let flushed = location.pack.open(self.layout).and_then(|file| file.sync_data());
-            flushed.map_err(failed("flush", &subject))?;
         }
         Ok(())
     }

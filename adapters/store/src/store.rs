@@ -1,7 +1,9 @@
 //! The Task Store on this machine's file system.
 
+use crate::error::failed;
 use crate::index::Index;
 use crate::layout::Layout;
+use isobox_domain::content::ContentId;
 use isobox_ports::StoreError;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -48,5 +50,19 @@ impl Shared {
     /// The index as it was last refreshed.
     pub(crate) fn known_index(&self) -> MutexGuard<'_, Index> {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether `record` was committed; if so, it is durable now: the one that did so may have been killed before its flush.
+    pub(crate) fn make_durable(&self, record: &ContentId) -> Result<bool, StoreError> {
+        let locations = {
+            let index = self.fresh_index()?;
+            if index.has_record(record) { index.locations(record) } else { Vec::new() }
+        };
+        for location in &locations {
+            let subject = location.pack.shown(&self.layout);
+            let flushed = location.pack.open(&self.layout).and_then(|file| file.sync_data());
+            flushed.map_err(failed("flush", &subject))?;
+        }
+        Ok(!locations.is_empty())
     }
 }

@@ -34,7 +34,8 @@ fn publish(store: &FsTaskStore, n: u64) {
         writer.write_all(&noise(n, length)).unwrap();
         Some(writer.finish().unwrap())
     };
-    let (stdout, stderr) = (output(Role::Stdout, 20_000), output(Role::Stderr, if n % 8 == 0 { 1 << 20 } else { 10 }));
+    let (stdout, stderr) =
+        (output(Role::Stdout, 20_000), output(Role::Stderr, if n.is_multiple_of(8) { 1 << 20 } else { 10 }));
     let artifacts = TaskArtifacts { stdout, stderr, ..TaskArtifacts::default() };
     store.publish(attempt, &TaskRecord { artifacts, ..record(n) }).unwrap();
 }
