@@ -9,13 +9,15 @@ mod view;
 
 use crate::descriptors::file_of;
 use crate::environment::environment;
-use crate::protocol::{Plan, Reach};
+use crate::protocol::{Plan, Reach, STAGE_NAME};
+use crate::stage::devices;
 use crate::supervision::{Recipe, io_error, start, try_out};
 use claims::Findings;
 use isobox_domain::policy::{BackendName, Capabilities, NetworkAccess, WorkspaceExposure};
 use isobox_ports::{LaunchError, LaunchRequest, RuntimeBackend, Sandbox, WorkspaceMount};
 use memory::{Memory, circumstances};
 use std::ffi::CString;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -97,14 +99,20 @@ impl BubblewrapBackend {
         let arguments = view::arguments(view).map_err(io_error("lay out the sandbox's file system"))?;
         let mut descriptors = vec![file_of(&arguments.options).map_err(io_error("write the options of bwrap"))?];
         descriptors.extend(arguments.descriptors);
-        Ok(Recipe {
-            backend: BackendName::Bubblewrap,
-            program: CString::new(program.as_os_str().as_bytes()).map_err(io_error("name the program bwrap"))?,
-            arguments: view::command_line(),
-            descriptors,
-            plan,
-        })
+        let (program, arguments) = execution(program).map_err(io_error("find out how to start bwrap"))?;
+        Ok(Recipe { backend: BackendName::Bubblewrap, program, arguments, descriptors, plan })
     }
+}
+
+/// What to execute, and its arguments: `bwrap`, by way of a process that guards the host's devices where that is needed.
+fn execution(bwrap: &Path) -> io::Result<(CString, Vec<CString>)> {
+    let bwrap = CString::new(bwrap.as_os_str().as_bytes())?;
+    if devices::guard()? != devices::Guard::ReadOnly {
+        return Ok((bwrap, view::command_line()));
+    }
+    let mut arguments = vec![CString::new(STAGE_NAME)?, CString::new(devices::WORD)?, bwrap];
+    arguments.extend(view::command_line());
+    Ok((c"/proc/self/exe".to_owned(), arguments))
 }
 
 fn refused(reason: String) -> LaunchError {
@@ -166,5 +174,23 @@ fn plan(request: &LaunchRequest<'_>) -> Plan {
         directory,
         arguments: request.command.arguments().to_vec(),
         environment: environment(request, &own),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isobox_domain::enforcement::Enforcement;
+
+    #[test]
+    fn without_the_program_nothing_is_claimed_and_the_next_step_is_named() {
+        let reason = program::find(b"/nonexistent").expect_err("there is no such directory");
+        let backend = BubblewrapBackend { program: Err(reason.clone()), memory: None, findings: OnceLock::new() };
+        let capabilities = backend.capabilities();
+        assert_eq!(capabilities.unavailable, Some(reason.clone()));
+        assert!(reason.contains("apt install bubblewrap"), "{reason}");
+        let claimed = capabilities.controls.iter().map(|report| &report.enforcement);
+        let nothing = Enforcement::NotEnforced { reason };
+        assert!(claimed.into_iter().all(|enforcement| *enforcement == nothing));
     }
 }

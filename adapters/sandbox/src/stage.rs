@@ -4,6 +4,7 @@
 //! its socket reads as ended, and the Stage ends the workload: so it is the watchdog, too.
 
 mod confinement;
+pub(crate) mod devices;
 mod tree;
 mod workload;
 
@@ -29,10 +30,13 @@ use workload::Started;
 /// Becomes the Stage if this process was started as one, and then never returns.
 ///
 /// Called first thing in `main`, before any thread. A process is a Stage if its first argument (its name) ends in
-/// `isobox-stage`, its second and last is the number of its control socket, and that is one.
+/// `isobox-stage`, its second and last is the number of its control socket, and that and its plan are open. With the
+/// word `devices` in that place it prepares the host's devices as root, and executes what the rest names.
 pub fn enter_if_asked() {
-    if !is_stage() {
-        return;
+    match role() {
+        None => return,
+        Some(Role::Devices) => devices::guard_and_execute(std::env::args_os().skip(2)),
+        Some(Role::Stage) => {}
     }
     let failure = match run() {
         Ok(never) => match never {},
@@ -45,11 +49,23 @@ pub fn enter_if_asked() {
     std::process::exit(1);
 }
 
-fn is_stage() -> bool {
+enum Role {
+    Stage,
+    Devices,
+}
+
+fn role() -> Option<Role> {
     let mut arguments = std::env::args_os();
     let is_named = arguments.next().is_some_and(|name| Path::new(&name).ends_with(STAGE_NAME));
-    let has_control = arguments.next().is_some_and(|fd| fd.as_bytes() == CONTROL_FD.to_string().as_bytes());
-    is_named && has_control && arguments.next().is_none() && is_open(CONTROL_FD) && is_open(PLAN_FD)
+    if !(is_named && is_open(CONTROL_FD) && is_open(PLAN_FD)) {
+        return None;
+    }
+    let word = arguments.next()?;
+    match arguments.next() {
+        None if word.as_bytes() == CONTROL_FD.to_string().as_bytes() => Some(Role::Stage),
+        Some(_) if word.as_bytes() == devices::WORD.as_bytes() => Some(Role::Devices),
+        _ => None,
+    }
 }
 
 fn is_open(fd: i32) -> bool {

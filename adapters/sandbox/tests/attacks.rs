@@ -26,6 +26,7 @@ const ATTACKS: &[(&str, Attack)] = &[
     ("secrets_of_the_machine_cannot_be_read", secrets_of_the_machine_cannot_be_read),
     ("only_private_places_can_be_written", only_private_places_can_be_written),
     ("kernel_settings_cannot_be_written", kernel_settings_cannot_be_written),
+    ("devices_of_the_host_cannot_be_changed", devices_of_the_host_cannot_be_changed),
     ("no_capability_is_held", no_capability_is_held),
     ("set_user_id_programs_gain_nothing", set_user_id_programs_gain_nothing),
     ("host_processes_are_out_of_sight", host_processes_are_out_of_sight),
@@ -187,6 +188,14 @@ fn kernel_settings_cannot_be_written(stand: &mut Stand<'_>) -> Result<(), Failed
     let script = "for file in $(find /proc/sys/kernel /proc/sys/net /proc/sys/user -type f); do \
         (: > $file) 2>/dev/null && echo $file; done; true";
     assert_eq!(stand.shell(script)?, "");
+    Ok(())
+}
+
+fn devices_of_the_host_cannot_be_changed(stand: &mut Stand<'_>) -> Result<(), Failed> {
+    let script = "for device in /dev/[!p]*; do test -c $device || continue; \
+        (chmod $(stat -c %a $device) $device || chown 0 $device) 2>/dev/null && echo $device; done; \
+        echo x > /dev/null && head -c 1 /dev/zero | wc -c";
+    assert_eq!(stand.shell(script)?, "1\n");
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use super::filter;
 use super::view::ProcView;
+use crate::stage::devices::{self, Guard};
 use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
 use isobox_domain::policy::{BackendName, Capabilities};
 
@@ -34,7 +35,7 @@ pub(super) fn capabilities(findings: Result<&Findings, &String>) -> Capabilities
 fn claim(control: Control, findings: &Findings) -> Enforcement {
     let by = |mechanism: &str| Enforcement::Enforced { mechanism: mechanism.to_owned() };
     match control {
-        Control::Filesystem => by("mount namespace with a new root, read-only system directories and /proc"),
+        Control::Filesystem => filesystem("mount namespace with a new root, read-only system directories and /proc"),
         Control::Network => by("network namespace with loopback only"),
         Control::Processes => processes(findings),
         Control::Privileges => by("user namespace, no capabilities, no_new_privs, seccomp"),
@@ -44,6 +45,20 @@ fn claim(control: Control, findings: &Findings) -> Enforcement {
         Control::Environment => by("cleared environment, PID namespace"),
         Control::Credentials => by("private HOME, no /run, no host sockets, seccomp against keyrings"),
         Control::Limits => not("this version of isobox sets no limits"),
+    }
+}
+
+fn filesystem(mechanism: &str) -> Enforcement {
+    let mechanism = mechanism.to_owned();
+    match devices::guard() {
+        Ok(Guard::NotOwner | Guard::ReadOnly) => Enforcement::Enforced { mechanism },
+        Ok(Guard::None) => Enforcement::PartiallyEnforced {
+            mechanism,
+            reason: "as root without CAP_SYS_ADMIN, isobox cannot keep the workload from changing the modes of \
+                     /dev/null and the like"
+                .to_owned(),
+        },
+        Err(error) => not(&format!("read /proc/self/status: {error}")),
     }
 }
 
@@ -58,7 +73,7 @@ fn processes(findings: &Findings) -> Enforcement {
         (ProcView::OfHost, why) => Enforcement::PartiallyEnforced {
             mechanism,
             reason: format!(
-                "a fresh /proc is refused here ({}), so that the names of host processes can be read",
+                "a fresh /proc is refused here ({}), so that the command lines of host processes can be read",
                 why.as_deref().unwrap_or("no reason was given")
             ),
         },

@@ -61,7 +61,7 @@ pub(super) struct Arguments {
     pub(super) descriptors: Vec<OwnedFd>,
 }
 
-/// What is visible on the command line of `bwrap`: no path of the host.
+/// The command line of `bwrap`.
 pub(super) fn command_line() -> Vec<CString> {
     let stage = format!("{STAGE_DIRECTORY}/{STAGE_NAME}");
     let words = ["bwrap".to_owned(), "--args".to_owned(), OPTIONS_FD.to_string(), stage, CONTROL_FD.to_string()];
