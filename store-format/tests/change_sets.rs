@@ -2,7 +2,7 @@
 
 mod samples;
 
-use isobox_domain::change::{Change, ChangeLine, ChangeSetRef, NotCaptured, NotCapturedReason};
+use isobox_domain::change::{After, Change, ChangeLine, ChangeSetRef, Mode, NotCaptured, NotCapturedReason};
 use isobox_domain::content::ContentRef;
 use isobox_store_format::change_set::{
     ChangeSetIndex, ChangeSetWriter, ReadError, WriteError, decode_chunk, decode_index, encode_index, read_change_set,
@@ -162,13 +162,14 @@ fn changes_that_contradict_themselves_are_not_written() {
     let (add, delete, modify, submodule) = (sample(0), sample(1), sample(2), sample(6));
     let after_of_before = modify.before.as_ref().and_then(|before| {
         let after = modify.after.as_ref()?;
-        Some(isobox_domain::change::After { mode: before.mode, content: before.content?, ..after.clone() })
+        Some(After { mode: before.mode, content: before.content?, ..after.clone() })
     });
     let contradictions = [
         Change { after: None, ..add.clone() },
         Change { after: after_of_before, ..modify },
         Change { renamed_from: Some(samples::path(b"x")), ..delete },
         Change { path: samples::path(b"elsewhere"), ..submodule },
+        Change { after: add.after.clone().map(|after| After { mode: Mode::Submodule, ..after }), ..add.clone() },
     ];
     for change in contradictions {
         let mut writer = ChangeSetWriter::default();

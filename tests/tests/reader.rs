@@ -4,6 +4,12 @@
 //! Needs python3 with venv and pip (Debian: `python3-venv`), and PyPI the first time; the packages then stay in the
 //! target directory.
 
+use isobox_domain::content::ContentId;
+use isobox_domain::timestamp::Timestamp;
+use isobox_store_format::commit::Commit;
+use isobox_store_format::entry::{EntryHeader, EntryKind, HEADER_LEN};
+use isobox_store_format::format_file::StoreId;
+use isobox_store_format::scan::{Found, Scanner};
 use isobox_tests::{Project, User, ignored};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -135,6 +141,73 @@ fn a_flipped_bit_anywhere_is_found() {
             fs::write(&file, bytes).expect("restore a file");
         }
         read_whole(python, directory.path());
+    });
+}
+
+type Entry = (EntryHeader, Vec<u8>);
+
+fn entries(lane: &[u8]) -> Vec<Entry> {
+    let mut scanner = Scanner::new(lane, 0, lane.len() as u64);
+    std::iter::from_fn(|| scanner.find_next().expect("memory can be read"))
+        .filter_map(|found| match found {
+            Found::Entry { offset, header } => Some((offset as usize + HEADER_LEN, header)),
+            _ => None,
+        })
+        .map(|(start, header)| (header, lane[start..start + header.stored_length as usize].to_vec()))
+        .collect()
+}
+
+/// The last entry of a kind.
+fn last(entries: &mut [Entry], kind: EntryKind) -> &mut Entry {
+    entries.iter_mut().rfind(|(header, _)| header.kind == kind).expect("an entry of that kind")
+}
+
+/// Changes the last COMMIT, with every checksum and digest of its own right again.
+fn recommit(entries: &mut [Entry], change: fn(&mut Commit)) {
+    let (header, payload) = last(entries, EntryKind::Commit);
+    let mut commit = Commit::decode(payload).expect("decode");
+    change(&mut commit);
+    *payload = commit.encode().expect("encode");
+    *header = EntryHeader::raw(EntryKind::Commit, payload);
+}
+
+/// What somebody who repairs the checksums might change, and a word of what the reader says about it.
+type Forgery = (&'static str, fn(&mut Vec<Entry>));
+
+const FORGERIES: [Forgery; 11] = [
+    ("another id", |entries| {
+        let (header, payload) = last(entries, EntryKind::Record);
+        payload[70] ^= 1;
+        *header = EntryHeader { id: header.id, ..EntryHeader::raw(EntryKind::Record, payload) };
+    }),
+    ("wrong CRC", |entries| last(entries, EntryKind::Record).0.payload_crc ^= 1),
+    ("does not follow", |entries| recommit(entries, |commit| commit.previous = Some(ContentId::new([7; 32])))),
+    ("does not follow", |entries| recommit(entries, |commit| commit.time = Timestamp::nearest(0))),
+    ("something is missing before", |entries| recommit(entries, |commit| commit.sequence += 1)),
+    ("second COMMIT", |entries| recommit(entries, |commit| commit.sequence -= 1)),
+    ("lists other children", |entries| recommit(entries, |commit| commit.children.truncate(1))),
+    ("names another attempt", |entries| recommit(entries, |commit| commit.attempt += 1)),
+    ("another store", |entries| recommit(entries, |commit| commit.store = StoreId([7; 16]))),
+    ("starts before the pack", |entries| recommit(entries, |commit| commit.span = 1 << 40)),
+    ("is missing", |entries| entries.retain(|(header, _)| header.kind != EntryKind::Large)),
+];
+
+#[test]
+fn a_forgery_with_right_checksums_is_found() {
+    with_python("a_forgery_with_right_checksums_is_found", |python| {
+        let directory = tempfile::tempdir().expect("a directory");
+        copy(&golden(), directory.path());
+        let lane = directory.path().join("lanes/lane-00.pack");
+        let sound = entries(&fs::read(&lane).expect("read a lane"));
+        for (expected, forge) in FORGERIES {
+            let mut forged = sound.clone();
+            forge(&mut forged);
+            let bytes = forged.iter().flat_map(|(header, payload)| [&header.encode()[..], payload].concat());
+            fs::write(&lane, bytes.collect::<Vec<u8>>()).expect("write a lane");
+            let output = read(python, directory.path());
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.code() == Some(1) && text.contains(expected), "{expected}: {output:?}");
+        }
     });
 }
 
