@@ -1,7 +1,9 @@
 //! Contract suites: the cases that every adapter and every fake of a port must pass.
 
 pub mod attempts;
+pub mod machine;
 pub mod object_store;
+pub mod policy_source;
 pub mod promotion;
 pub mod record_log;
 pub mod repository;

@@ -1,5 +1,6 @@
 //! Fakes with state that obey the contracts, for tests of what stands on the ports.
 
+mod machine;
 mod recording_sink;
 mod repository;
 mod runtime_backend;
@@ -7,6 +8,7 @@ mod store;
 mod store_attempt;
 mod workspaces;
 
+pub use machine::{CountingTaskIds, FixedClock};
 pub use recording_sink::RecordingSink;
 pub use repository::InMemoryRepository;
 pub use runtime_backend::{Line, Performance, Scene, ScriptedBackend};
