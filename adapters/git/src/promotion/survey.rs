@@ -176,8 +176,7 @@ impl<'a, 'git> Survey<'a, 'git> {
         }
         let known = self.parent.take().map_or(Vec::new(), |(known, _)| known);
         let mut dir = self.target.root.open_below(b"")?;
-        let mut depth = 0;
-        for end in component_ends(parent) {
+        for (depth, end) in (0..).zip(component_ends(parent)) {
             // What was looked at for the path before needs no second look.
             let is_known = known.starts_with(&parent[..end]) && matches!(known.get(end), None | Some(b'/'));
             if !is_known {
@@ -191,7 +190,6 @@ impl<'a, 'git> Survey<'a, 'git> {
             } else if end == parent.len() {
                 dir = self.target.root.open_below(parent)?;
             }
-            depth += 1;
         }
         self.parent = Some((parent.to_vec(), dir));
         Ok(Ok(Reach::All))

@@ -1,0 +1,86 @@
+//! A Promotion into a repository on gix keeps the contract of its port, whatever the user's configuration names.
+
+mod fixture;
+
+use fixture::{Place, commit, git};
+use isobox_domain::change::Mode;
+use isobox_domain::repo_path::RepoPath;
+use isobox_git::GixRepository;
+use isobox_ports::TrustedRepository;
+use isobox_ports::contract::promotion::{FILES, Files, PromotionFixture, cases};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+struct Fixture {
+    root: PathBuf,
+    repository: GixRepository,
+    _place: Place,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let place = Place::new();
+        git(place.path(), ["init", "--quiet", "-b", "main", "app"]);
+        let root = place.join("app");
+        for (path, mode, content) in FILES {
+            write(&root.join(OsStr::from_bytes(path)), *mode, content);
+        }
+        commit(&root);
+        let repository = GixRepository::discover(&root).expect("the repository is found");
+        Self { root, repository, _place: place }
+    }
+}
+
+impl PromotionFixture for Fixture {
+    fn repository(&self) -> &dyn TrustedRepository {
+        &self.repository
+    }
+
+    fn files(&self) -> Files {
+        let mut files = Files::new();
+        let mut pending = vec![self.root.clone()];
+        while let Some(directory) = pending.pop() {
+            for entry in fs::read_dir(directory).expect("it is read") {
+                let path = entry.expect("an entry").path();
+                let metadata = path.symlink_metadata().expect("it is there");
+                let name = path.strip_prefix(&self.root).expect("it is below").as_os_str().as_bytes();
+                if name == b".git" {
+                    continue;
+                } else if metadata.is_dir() {
+                    pending.push(path);
+                    continue;
+                }
+                let (mode, content) = if metadata.is_symlink() {
+                    (Mode::Symlink, fs::read_link(&path).expect("a target").into_os_string().into_vec())
+                } else {
+                    let is_executable = metadata.permissions().mode() & 0o100 != 0;
+                    (if is_executable { Mode::Executable } else { Mode::File }, fs::read(&path).expect("its content"))
+                };
+                files.insert(RepoPath::parse(name).expect("a path"), (mode, content));
+            }
+        }
+        files
+    }
+
+    fn put(&self, path: &RepoPath, mode: Mode, content: &[u8]) {
+        write(&self.root.join(OsStr::from_bytes(path.as_bytes())), mode, content);
+    }
+}
+
+fn write(path: &Path, mode: Mode, content: &[u8]) {
+    fs::create_dir_all(path.parent().expect("it has a parent")).expect("the parent is made");
+    if mode == Mode::Symlink {
+        return symlink(OsStr::from_bytes(content), path).expect("a link is made");
+    }
+    fs::write(path, content).expect("a file is written");
+    let permissions = if mode == Mode::Executable { 0o755 } else { 0o644 };
+    fs::set_permissions(path, fs::Permissions::from_mode(permissions)).expect("its mode is set");
+}
+
+fn main() -> ExitCode {
+    fixture::run(|| cases("gix_promotion", Fixture::new))
+}
