@@ -4,9 +4,9 @@
 //! neither configuration nor `info/attributes` can add to them, and no filter driver is known here.
 
 use super::base::{Base, Layer};
-use super::failure;
+use super::{failure, ident};
 use crate::{git_config, oid};
-use gix::attrs::search::MetadataCollection;
+use gix::attrs::search::{MetadataCollection, Outcome};
 use gix::attrs::{Search, StateRef};
 use gix::bstr::{BStr, ByteSlice};
 use gix::filter::plumbing::driver::apply::Delay;
@@ -46,6 +46,7 @@ struct OpenLayer {
 struct Conversions {
     attributes: gix::worktree::Stack,
     pipeline: gix::filter::plumbing::Pipeline,
+    ident: Outcome,
     filters: Filters,
 }
 
@@ -91,7 +92,7 @@ impl Materialiser {
         let blob = layer.repository.find_blob(oid::to_gix(oid))?.detach().data;
         match &mut layer.conversions {
             Some(conversions) if mode != Mode::Symlink => {
-                conversions.convert(blob, path.as_bytes()[inside..].as_bstr(), &layer.repository)
+                conversions.convert(blob, path.as_bytes()[inside..].as_bstr(), oid, &layer.repository)
             }
             _ => Ok(blob),
         }
@@ -121,13 +122,27 @@ impl Conversions {
             repository.object_hash(),
             gix::filter::plumbing::pipeline::Options::default(),
         );
-        Ok(Some(Self { attributes, pipeline, filters: Arc::clone(filters) }))
+        let mut ident = Outcome::default();
+        ident.initialize_with_selection(&MetadataCollection::default(), ["ident"]);
+        Ok(Some(Self { attributes, pipeline, ident, filters: Arc::clone(filters) }))
     }
 
-    fn convert(&mut self, blob: Vec<u8>, path: &BStr, repository: &gix::Repository) -> gix::Result<Vec<u8>> {
+    fn convert(
+        &mut self,
+        mut blob: Vec<u8>,
+        path: &BStr,
+        oid: &GitOid,
+        repository: &gix::Repository,
+    ) -> gix::Result<Vec<u8>> {
         let at_path = self.attributes.at_entry(path, None, &repository.objects).map_err(gix::Error::from_error)?;
+        if ident::may_hold_keyword(&blob) {
+            at_path.matching_attributes(&mut self.ident);
+            if self.ident.iter_selected().any(|found| found.assignment.state.is_set()) {
+                blob = ident::expand(&blob, oid);
+            }
+        }
         let options = Options { can_delay: Delay::Forbid, unknown_encoding: UnknownEncoding::Ignore };
-        let mut look_up = |_: &BStr, found: &mut gix::attrs::search::Outcome| {
+        let mut look_up = |_: &BStr, found: &mut Outcome| {
             at_path.matching_attributes(found);
             count_filter(found, &self.filters);
         };
@@ -139,7 +154,7 @@ impl Conversions {
     }
 }
 
-fn count_filter(found: &gix::attrs::search::Outcome, filters: &Filters) {
+fn count_filter(found: &Outcome, filters: &Filters) {
     for attribute in found.iter_selected().map(|found| found.assignment) {
         if let ("filter", StateRef::Value(name)) = (attribute.name.as_str(), attribute.state) {
             *lock(filters).entry(name.as_bstr().to_vec()).or_default() += 1;

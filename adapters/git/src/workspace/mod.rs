@@ -5,6 +5,7 @@ mod checkout;
 mod creation;
 mod disposal;
 mod git_dir;
+mod ident;
 pub(crate) mod layout;
 pub(crate) mod materialiser;
 mod pack;
