@@ -22,6 +22,7 @@ class Store:
     def __init__(self, root):
         self.root, self.problems, self.counts = root, [], Counter()
         self.objects = {}  # id -> (kind, raw bytes); large artifacts as (LARGE, header)
+        self.unsure = {}  # the same for what stands around damage
         self.loose = {}  # id of a sealed pack -> its entries after its last COMMIT
         self.chains = defaultdict(dict)  # lane -> sequence -> COMMIT
         self.commits = {}  # id of a COMMIT -> COMMIT
@@ -72,7 +73,8 @@ class Store:
             if header is None:
                 end = self._resynchronise(data, at + 1)
                 self.problems.append(f"{name}: bytes {at} to {end} are no entry")
-                at = end
+                self._admit(pending, self.unsure)
+                pending, at = [], end
                 continue
             end = at + packs.HEADER + header.stored
             self.counts["entries"] += 1
@@ -115,10 +117,10 @@ class Store:
         self.commits[commit.id] = commit
         return commit
 
-    def _admit(self, entries):
+    def _admit(self, entries, objects=None):
         for header, raw in entries:
             identity = raw[8:40] if header.kind == packs.LARGE else header.id
-            self.objects.setdefault(identity, (header.kind, raw))
+            (self.objects if objects is None else objects).setdefault(identity, (header.kind, raw))
 
     # --- chains, and what COMMITs refer to ---
 
@@ -133,8 +135,9 @@ class Store:
                 previous = commit
 
     def object(self, identity, length, kinds):
-        need(identity in self.objects, f"{identity.hex()} is missing")
-        kind, raw = self.objects[identity]
+        found = self.objects.get(identity) or self.unsure.get(identity)
+        need(found, f"{identity.hex()} is missing")
+        kind, raw = found
         need(kind in kinds, f"{identity.hex()} is of another kind")
         if kind == packs.LARGE:
             raw = self._large(identity, raw)
