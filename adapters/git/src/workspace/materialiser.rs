@@ -4,6 +4,7 @@
 //! neither configuration nor `info/attributes` can add to them, and no filter driver is known here.
 
 use super::base::{Base, Layer};
+use super::wide_encoding::WideEncoding;
 use super::{failure, ident};
 use crate::{git_config, oid};
 use gix::attrs::search::{MetadataCollection, Outcome};
@@ -142,24 +143,36 @@ impl Conversions {
             }
         }
         let options = Options { can_delay: Delay::Forbid, unknown_encoding: UnknownEncoding::Ignore };
+        let mut encoding = None;
         let mut look_up = |_: &BStr, found: &mut Outcome| {
             at_path.matching_attributes(found);
             count_filter(found, &self.filters);
+            encoding = value(found, "working-tree-encoding").and_then(WideEncoding::of_name);
         };
-        match self.pipeline.convert_to_worktree(&blob, path, &mut look_up, options)? {
-            ToWorktreeOutcome::Buffer(converted) => Ok(converted.to_vec()),
+        let converted = match self.pipeline.convert_to_worktree(&blob, path, &mut look_up, options)? {
+            ToWorktreeOutcome::Buffer(converted) => converted.to_vec(),
             // Without drivers there is no process.
-            ToWorktreeOutcome::Unchanged(_) | ToWorktreeOutcome::Process(_) => Ok(blob),
-        }
+            ToWorktreeOutcome::Unchanged(_) | ToWorktreeOutcome::Process(_) => blob,
+        };
+        Ok(match encoding {
+            Some(encoding) => encoding.encode(converted),
+            None => converted,
+        })
     }
 }
 
 fn count_filter(found: &Outcome, filters: &Filters) {
-    for attribute in found.iter_selected().map(|found| found.assignment) {
-        if let ("filter", StateRef::Value(name)) = (attribute.name.as_str(), attribute.state) {
-            *lock(filters).entry(name.as_bstr().to_vec()).or_default() += 1;
-        }
+    if let Some(name) = value(found, "filter") {
+        *lock(filters).entry(name.to_vec()).or_default() += 1;
     }
+}
+
+/// The value of an attribute that has one.
+fn value<'a>(found: &'a Outcome, name: &str) -> Option<&'a [u8]> {
+    found.iter_selected().map(|found| found.assignment).find_map(|attribute| match attribute.state {
+        StateRef::Value(value) if attribute.name.as_str() == name => Some(value.as_bstr().as_bytes()),
+        _ => None,
+    })
 }
 
 fn lock(filters: &Filters) -> MutexGuard<'_, BTreeMap<Vec<u8>, u64>> {

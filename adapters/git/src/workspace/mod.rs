@@ -12,6 +12,7 @@ mod pack;
 mod pinned;
 mod submodules;
 mod tree;
+mod wide_encoding;
 
 use crate::{GixRepository, capture};
 use isobox_ports::{CaptureSink, Cause, Workspace, WorkspaceError, WorkspaceMount, WorkspaceRequest, Workspaces};
