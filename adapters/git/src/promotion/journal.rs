@@ -17,9 +17,10 @@ const MAX_RECEIPT_BYTES: u32 = 1 << 20;
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// What tells that a file is still the one that was looked at, once it has been moved.
+///
+/// The inode is no part of it: on an overlay file system it may change when a file of a lower layer is moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fingerprint {
-    pub(super) inode: u64,
     pub(super) size: u64,
     pub(super) mtime_ns: i64,
 }
@@ -27,7 +28,6 @@ pub(super) struct Fingerprint {
 impl Fingerprint {
     pub(super) fn of(stat: &nix::sys::stat::FileStat) -> Self {
         Self {
-            inode: stat.st_ino,
             // A size is never negative.
             size: stat.st_size as u64,
             mtime_ns: stat.st_mtime.saturating_mul(1_000_000_000).saturating_add(stat.st_mtime_nsec),
@@ -89,9 +89,9 @@ impl JournalWriter {
         match entry.old {
             Old::Nothing => self.buffer.push(0),
             Old::Directory => self.buffer.push(1),
-            Old::File(Fingerprint { inode, size, mtime_ns }) => {
+            Old::File(Fingerprint { size, mtime_ns }) => {
                 self.buffer.push(2);
-                self.buffer.extend([inode.to_le_bytes(), size.to_le_bytes(), mtime_ns.to_le_bytes()].concat());
+                self.buffer.extend([size.to_le_bytes(), mtime_ns.to_le_bytes()].concat());
             }
         }
         match entry.new {
@@ -172,7 +172,6 @@ impl JournalReader {
             [0] => Ok(Old::Nothing),
             [1] => Ok(Old::Directory),
             [2] => Ok(Old::File(Fingerprint {
-                inode: u64::from_le_bytes(bytes(&mut self.input)?),
                 size: u64::from_le_bytes(bytes(&mut self.input)?),
                 mtime_ns: i64::from_le_bytes(bytes(&mut self.input)?),
             })),
@@ -254,4 +253,60 @@ fn read_vec(input: &mut impl Read, length: usize) -> io::Result<Vec<u8>> {
 
 fn damaged(why: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Seek, Write};
+
+    fn entries() -> Vec<Entry> {
+        let path = |bytes: &[u8]| RepoPath::parse(bytes).expect("a path");
+        let content = ContentRef { id: ContentId::new([7; 32]), length: u64::MAX - 1 };
+        let old = Old::File(Fingerprint { size: 3, mtime_ns: -1 });
+        let new = |mode| Some(New { mode, content });
+        vec![
+            Entry { path: path(b"a"), old, new: None, existing_parents: 0 },
+            Entry { path: path(b"b/c\xff"), old: Old::Nothing, new: new(Mode::Executable), existing_parents: 1 },
+            Entry { path: path(b"d"), old: Old::Directory, new: new(Mode::Symlink), existing_parents: 0 },
+            Entry { path: path(b"e"), old, new: new(Mode::File), existing_parents: 0 },
+        ]
+    }
+
+    fn written() -> Vec<u8> {
+        let file = tempfile::tempfile().expect("a file");
+        let mut writer = JournalWriter::new(file.try_clone().expect("a handle"), b"receipt").expect("it begins");
+        for entry in entries() {
+            writer.add(&entry).expect("it is added");
+        }
+        writer.finish().expect("it ends");
+        let (mut file, mut bytes) = (file, Vec::new());
+        file.rewind().and_then(|()| file.read_to_end(&mut bytes)).expect("it is read");
+        bytes
+    }
+
+    fn read(bytes: &[u8]) -> io::Result<(Vec<u8>, Vec<Entry>)> {
+        let mut file = tempfile::tempfile()?;
+        file.write_all(bytes)?;
+        file.rewind()?;
+        let mut reader = JournalReader::new(file)?;
+        let entries = reader.by_ref().map(|entry| entry.map(|(_, entry)| entry)).collect::<io::Result<_>>()?;
+        Ok((reader.into_receipt(), entries))
+    }
+
+    #[test]
+    fn a_journal_is_read_back_as_it_was_written() {
+        assert_eq!(read(&written()).expect("it is read"), (b"receipt".to_vec(), entries()));
+    }
+
+    #[test]
+    fn a_journal_that_is_cut_off_or_changed_in_one_byte_is_damaged() {
+        let whole = written();
+        for at in 0..whole.len() {
+            assert!(read(&whole[..at]).is_err(), "cut off at {at}");
+            let mut changed = whole.clone();
+            changed[at] ^= 0x20;
+            assert!(read(&changed).is_err(), "changed at {at}");
+        }
+    }
 }

@@ -3,6 +3,7 @@
 mod faults;
 mod fixture;
 mod kills;
+mod ownership;
 mod races;
 mod rules;
 mod scale;
