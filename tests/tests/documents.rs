@@ -77,10 +77,14 @@ fn every_key_of_the_policy_is_documented_and_no_other() {
     let mut section = String::new();
     for line in policy.lines().filter(|line| !line.trim_start().starts_with(['#', '-'])) {
         let Some((name, value)) = line.split_once(':') else { continue };
-        match (name.strip_prefix("  "), value.is_empty()) {
-            (Some(key), _) => drop(keys.insert(format!("{section}.{key}"))),
-            (None, true) => section = name.to_owned(),
-            (None, false) => drop(keys.insert(name.to_owned())),
+        match name.strip_prefix("  ") {
+            Some(key) => {
+                keys.insert(format!("{section}.{key}"));
+            }
+            None if value.is_empty() => section = name.to_owned(),
+            None => {
+                keys.insert(name.to_owned());
+            }
         }
     }
     let page = read("docs/policy.md");
