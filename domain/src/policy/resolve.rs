@@ -92,11 +92,19 @@ fn first_that_contains(backends: &[Capabilities]) -> Result<&Capabilities, Refus
 }
 
 fn under_policy(report: &ControlReport, asked: &SandboxPolicy) -> ControlReport {
-    if report.control == Control::Network && asked.network == NetworkAccess::Inherited {
-        let reason = "the policy lets the workload use the host's network".to_owned();
-        return ControlReport { control: Control::Network, enforcement: Enforcement::NotEnforced { reason } };
-    }
-    report.clone()
+    let enforcement = match (asked.network, report.control, &report.enforcement) {
+        (NetworkAccess::Inherited, Control::Network, _) => {
+            Enforcement::NotEnforced { reason: "the policy lets the workload use the host's network".to_owned() }
+        }
+        (NetworkAccess::Inherited, Control::Credentials, Enforcement::Enforced { mechanism }) => {
+            Enforcement::PartiallyEnforced {
+                mechanism: mechanism.clone(),
+                reason: "services and abstract sockets of the host can be reached over its network".to_owned(),
+            }
+        }
+        (_, _, as_reported) => as_reported.clone(),
+    };
+    ControlReport { control: report.control, enforcement }
 }
 
 #[cfg(test)]
