@@ -6,6 +6,7 @@
 
 mod stand;
 
+use isobox_domain::enforcement::{Control, Enforcement};
 use isobox_domain::outcome::Exit;
 use isobox_domain::policy::{NetworkAccess, WorkspaceExposure};
 use isobox_ports::{EndCause, RuntimeBackend};
@@ -46,6 +47,9 @@ const ATTACKS: &[(&str, Attack)] = &[
     ("what_leaks_is_said", what_leaks_is_said),
 ];
 
+/// What cannot be kept where the kernel refuses a fresh `/proc`.
+const NEED_FRESH_PROC: [&str; 2] = ["host_processes_are_out_of_sight", "host_paths_are_not_on_the_stages_command_line"];
+
 fn main() {
     isobox_sandbox::stage::enter_if_asked();
     let words: Vec<String> = std::env::args().collect();
@@ -62,10 +66,15 @@ fn main() {
 fn run_attacks() {
     let arguments = Arguments::from_args();
     let backend = Arc::new(BubblewrapBackend::new());
-    let unavailable = backend.capabilities().unavailable;
+    let capabilities = backend.capabilities();
+    let is_fresh = capabilities.enforcement(Control::Processes).is_some_and(Enforcement::is_enforced);
     let trial = |&(name, attack): &(&str, Attack)| {
         let backend = Arc::clone(&backend);
-        match &unavailable {
+        let obstacle = match &capabilities.unavailable {
+            None if !is_fresh && NEED_FRESH_PROC.contains(&name) => Some("the kernel refuses a fresh /proc"),
+            other => other.as_deref(),
+        };
+        match obstacle {
             None => Trial::test(name, move || attack(&mut Stand::new(&*backend)?)),
             Some(reason) => Trial::test(format!("{name} ({reason})"), || Ok(())).with_ignored_flag(true),
         }

@@ -27,7 +27,7 @@ const OPTIONS_FD: i32 = PLAN_FD + 1;
 /// Top-level directories besides `/usr` that hold programs and libraries; mostly links into it.
 const SYSTEM: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 
-/// Files of a fresh `/proc` that tell of the whole machine, hidden behind a `/dev/null` that cannot be opened.
+/// Files of `/proc` that tell of the whole machine, hidden behind a `/dev/null` that cannot be opened.
 const MASKED: [&str; 1] = ["/proc/keys"];
 
 /// More of them, which root alone may read.
@@ -140,18 +140,16 @@ impl Arguments {
     fn show_kernel(&mut self, proc_view: ProcView) {
         self.put(&[b"--dev", b"/dev"]);
         match proc_view {
-            ProcView::Fresh => {
-                self.put(&[b"--proc", b"/proc"]);
-                let from_root = MASKED_FROM_ROOT.iter().filter(|_| geteuid().is_root());
-                for path in MASKED.iter().chain(from_root).filter(|path| Path::new(path).exists()) {
-                    self.put(&[b"--ro-bind", b"/dev/null", path.as_bytes()]);
-                }
-                // Root owns the kernel's settings and may write them without any capability: `kernel.core_pattern` alone
-                // names a program that the host executes.
-                self.put(&[b"--remount-ro", b"/proc"]);
-            }
+            ProcView::Fresh => self.put(&[b"--proc", b"/proc"]),
             ProcView::OfHost => self.put(&[b"--ro-bind", b"/proc", b"/proc"]),
         }
+        let from_root = MASKED_FROM_ROOT.iter().filter(|_| geteuid().is_root());
+        for path in MASKED.iter().chain(from_root).filter(|path| Path::new(path).exists()) {
+            self.put(&[b"--ro-bind", b"/dev/null", path.as_bytes()]);
+        }
+        // Root owns the kernel's settings and may write them without any capability: `kernel.core_pattern` alone names a
+        // program that the host executes.
+        self.put(&[b"--remount-ro", b"/proc"]);
     }
 
     fn make_private(&mut self) {
