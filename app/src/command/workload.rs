@@ -99,7 +99,10 @@ fn execute(
         attempt::attempt(ports, &request, caller, &|progress| lifecycle::progress(console, progress))
     })?;
     lifecycle::ended(console, &attempted.record);
-    Ok(attempted.code)
+    match lifecycle::failure(&attempted.record) {
+        Some(failure) => Err(failure),
+        None => Ok(attempted.code),
+    }
 }
 
 /// Finishes what killed starts left in this store and repository. What cannot be finished is a warning.

@@ -1,10 +1,12 @@
 //! The lines that `run` and `tool` print around a workload.
 
+use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
 use crate::output::text;
 use crate::use_case::attempt::Progress;
 use isobox_domain::enforcement::{Control, Enforcement};
 use isobox_domain::escape::Escaped;
+use isobox_domain::outcome::Outcome;
 use isobox_domain::record::{SandboxKind, TaskRecord, WorkspaceFate};
 
 /// Tells what goes on during an attempt.
@@ -49,7 +51,7 @@ fn policy(record: &TaskRecord) -> String {
 pub(crate) fn ended(console: Console, record: &TaskRecord) {
     let task = record.task;
     let tell = |line: String| console.line(&format!("isobox task {task}: {line}"));
-    if let Some(detail) = &record.outcome_detail {
+    if let (Some(detail), None) = (&record.outcome_detail, failure(record)) {
         tell(format!("{}: {}", record.outcome.name(), Escaped(detail.as_bytes())));
     }
     tell(format!("completed {}", text::outcome(record)));
@@ -63,6 +65,18 @@ pub(crate) fn ended(console: Console, record: &TaskRecord) {
         let files = text::counted(changed, "changed file");
         console.line(&format!("isobox task {task}: {files}, next: isobox {next} {task}"));
     }
+}
+
+/// What isobox itself could not do for a Task that is on record all the same.
+pub(crate) fn failure(record: &TaskRecord) -> Option<Failure> {
+    let what = match record.outcome {
+        Outcome::PreparationFailure => "was not started",
+        Outcome::ResultCaptureFailure => "ran, but not all of its result could be captured",
+        _ => return None,
+    };
+    let failure = Failure::new(FailureKind::General, format!("{} {what}", record.task));
+    let failure = record.outcome_detail.iter().fold(failure, |failure, why| failure.because(why.clone()));
+    Some(failure.with_hint(format!("`isobox show {}` shows what is on record", record.task)))
 }
 
 fn workspace(record: &TaskRecord) -> Option<String> {

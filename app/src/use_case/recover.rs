@@ -28,7 +28,7 @@ pub(crate) fn recover(ports: &Ports<'_>, views: ViewLimit, tell: Tell<'_>) {
     for attempt in abandoned {
         let task = attempt.draft().task;
         if let Err(failure) = finish(ports, attempt, views, tell) {
-            warn(tell, &format!("{task} was interrupted, and is not finished yet"), &failure);
+            warn(tell, &format!("what {task} left is not finished yet"), &failure);
         }
     }
 }

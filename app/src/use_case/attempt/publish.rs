@@ -79,6 +79,6 @@ fn unpublished(failure: Failure, record: &TaskRecord, standing: Standing, dispos
             format!("; the workspace was kept at {}", Escaped(host_path.as_os_str().as_bytes()))
         }
     };
-    let what = format!("the record of {} could not be published{kept}", record.task);
-    failure.while_doing(what).with_hint("a later start of isobox publishes what is left of it")
+    let what = format!("the record of {} could not be published{kept}; a later start does it", record.task);
+    failure.while_doing(what)
 }

@@ -99,7 +99,7 @@ fn a_recovery_that_cannot_publish_is_told_and_tried_again() {
     drop(world.store.inner.begin(&draft()).expect("begun"));
     world.break_down("publish");
     world.recover();
-    assert!(world.warnings.borrow()[0].contains("was interrupted, and is not finished yet"));
+    assert!(world.warnings.borrow()[0].contains("left is not finished yet"));
     world.repair();
     world.recover();
     assert_eq!(world.records().len(), 1);
