@@ -1,11 +1,12 @@
 //! Removing what a workload left, whatever it is: through directory handles, following no link, at any depth.
 //!
-//! Every directory is moved up to the top before it is emptied, so that neither handles nor memory grow with depth.
+//! What lies deeper than a few directories is moved up before it is emptied, so that neither open handles nor memory
+//! grow with depth.
 
-use nix::dir::Dir;
+use nix::dir::{Dir, Type};
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, openat, renameat};
-use nix::sys::stat::{FchmodatFlags, Mode, SFlag, fchmodat, fstatat};
+use nix::sys::stat::{FchmodatFlags, Mode, SFlag, fchmod, fchmodat, fstat, fstatat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 use std::ffi::{CStr, CString};
 use std::io;
@@ -13,7 +14,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 /// Names read from a directory before they are acted on.
-const BATCH: usize = 1024;
+const BATCH: usize = 256;
+
+/// Directories that are held open, one in the other.
+const DEPTH: usize = 32;
 
 const OPEN: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
 
@@ -29,8 +33,15 @@ pub(super) fn remove(host_path: &Path) -> io::Result<()> {
         Err(errno) => return Err(errno.into()),
     };
     let Some(top) = open(parent.as_fd(), &name)? else { return Ok(()) };
-    Removal { top, moved: 0 }.empty_top()?;
-    gone(unlinkat(&parent, name.as_c_str(), UnlinkatFlags::RemoveDir))
+    let mut removal = Removal { top, moved: 0 };
+    loop {
+        removal.empty_top()?;
+        match unlinkat(&parent, name.as_c_str(), UnlinkatFlags::RemoveDir) {
+            // Somebody who removes the same has just moved something up.
+            Err(Errno::ENOTEMPTY) => {}
+            result => return gone(result),
+        }
+    }
 }
 
 struct Removal {
@@ -39,38 +50,36 @@ struct Removal {
 }
 
 impl Removal {
-    /// Empties the top, directory by directory; those below them turn up in it meanwhile.
     fn empty_top(&mut self) -> io::Result<()> {
+        let top = self.top.try_clone()?;
+        self.empty(top.as_fd(), 0)
+    }
+
+    fn empty(&mut self, directory: BorrowedFd<'_>, depth: usize) -> io::Result<()> {
         loop {
-            let names = names(self.top.as_fd())?;
-            if names.is_empty() {
+            let entries = entries(directory)?;
+            if entries.is_empty() {
                 return Ok(());
             }
-            for name in names {
-                if is_directory(self.top.as_fd(), &name)? {
-                    self.remove_directory(&name)?;
+            for Entry { name, is_directory } in entries {
+                if !is_directory {
+                    gone(unlinkat(directory, name.as_c_str(), UnlinkatFlags::NoRemoveDir))?;
+                } else if depth < DEPTH {
+                    self.remove_directory(directory, &name, depth + 1)?;
                 } else {
-                    gone(unlinkat(&self.top, name.as_c_str(), UnlinkatFlags::NoRemoveDir))?;
+                    self.move_up(directory, &name)?;
                 }
             }
         }
     }
 
-    /// Removes the directory `name` of the top, after moving the directories in it up.
-    fn remove_directory(&mut self, name: &CStr) -> io::Result<()> {
-        let Some(directory) = open(self.top.as_fd(), name)? else { return Ok(()) };
-        loop {
-            let names = names(directory.as_fd())?;
-            if names.is_empty() {
-                return gone(unlinkat(&self.top, name, UnlinkatFlags::RemoveDir));
-            }
-            for inner in names {
-                if is_directory(directory.as_fd(), &inner)? {
-                    self.move_up(directory.as_fd(), &inner)?;
-                } else {
-                    gone(unlinkat(&directory, inner.as_c_str(), UnlinkatFlags::NoRemoveDir))?;
-                }
-            }
+    fn remove_directory(&mut self, around: BorrowedFd<'_>, name: &CStr, depth: usize) -> io::Result<()> {
+        let Some(directory) = open(around, name)? else { return Ok(()) };
+        self.empty(directory.as_fd(), depth)?;
+        match unlinkat(around, name, UnlinkatFlags::RemoveDir) {
+            // As above; the next look at `around` finds it again.
+            Err(Errno::ENOTEMPTY) => Ok(()),
+            result => gone(result),
         }
     }
 
@@ -89,39 +98,56 @@ impl Removal {
     }
 }
 
-/// Opens the directory `name`, after giving its owner every permission; `None` if it is gone.
+/// Opens the directory `name`, and gives its owner every permission; `None` if it is gone.
 fn open(around: BorrowedFd<'_>, name: &CStr) -> io::Result<Option<OwnedFd>> {
-    gone(fchmodat(around, name, Mode::S_IRWXU, FchmodatFlags::NoFollowSymlink))?;
-    match openat(around, name, OPEN, Mode::empty()) {
-        Ok(directory) => Ok(Some(directory)),
-        Err(Errno::ENOENT) => Ok(None),
-        Err(errno) => Err(errno.into()),
+    let mut opened = openat(around, name, OPEN, Mode::empty());
+    if matches!(opened, Err(Errno::EACCES)) {
+        gone(fchmodat(around, name, Mode::S_IRWXU, FchmodatFlags::NoFollowSymlink))?;
+        opened = openat(around, name, OPEN, Mode::empty());
     }
+    let directory = match opened {
+        Err(Errno::ENOENT) => return Ok(None),
+        opened => opened?,
+    };
+    if !Mode::from_bits_truncate(fstat(&directory)?.st_mode).contains(Mode::S_IRWXU) {
+        fchmod(&directory, Mode::S_IRWXU)?;
+    }
+    Ok(Some(directory))
 }
 
+struct Entry {
+    name: CString,
+    is_directory: bool,
+}
+
+/// Some of what is in `directory`, read from its start; nothing when it is empty.
+fn entries(directory: BorrowedFd<'_>) -> io::Result<Vec<Entry>> {
+    let mut listing = Dir::openat(directory, c".", OPEN, Mode::empty())?;
+    let mut entries = Vec::new();
+    for entry in listing.iter() {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name != c"." && name != c".." {
+            let is_directory = match entry.file_type() {
+                Some(kind) => kind == Type::Directory,
+                None => is_directory(directory, name)?,
+            };
+            entries.push(Entry { name: name.to_owned(), is_directory });
+        }
+        if entries.len() == BATCH {
+            break;
+        }
+    }
+    Ok(entries)
+}
+
+/// For file systems that do not say it in the listing.
 fn is_directory(around: BorrowedFd<'_>, name: &CStr) -> io::Result<bool> {
     match fstatat(around, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT == SFlag::S_IFDIR),
         Err(Errno::ENOENT) => Ok(false),
         Err(errno) => Err(errno.into()),
     }
-}
-
-/// Some of the names in `directory`, read from its start; none when it is empty.
-fn names(directory: BorrowedFd<'_>) -> io::Result<Vec<CString>> {
-    let mut listing = Dir::openat(directory, c".", OPEN, Mode::empty())?;
-    let mut names = Vec::new();
-    for entry in listing.iter() {
-        let entry = entry?;
-        let name = entry.file_name();
-        if name != c"." && name != c".." {
-            names.push(name.to_owned());
-        }
-        if names.len() == BATCH {
-            break;
-        }
-    }
-    Ok(names)
 }
 
 /// What is gone already was removed by somebody else.
