@@ -56,13 +56,14 @@ pub(crate) fn find_tail(file: &File, store: StoreId) -> io::Result<Tail> {
     if end == 0 {
         return Ok(Tail::Clean { last: None, end });
     }
-    match last_commit(file, store, end)? {
+    match commit_ending_at(file, store, end)? {
         Some(last) => Ok(Tail::Clean { last: Some(last), end }),
         None => scan_tail(file, store, end),
     }
 }
 
-fn last_commit(file: &File, store: StoreId, end: u64) -> io::Result<Option<ChainEnd>> {
+/// The COMMIT of this store that ends at `end`, if one does.
+pub(crate) fn commit_ending_at(file: &File, store: StoreId, end: u64) -> io::Result<Option<ChainEnd>> {
     let Some(trailer_at) = end.checked_sub(TRAILER_LEN as u64) else { return Ok(None) };
     let mut trailer = [0; TRAILER_LEN];
     read_exact_at(file, &mut trailer, trailer_at)?;

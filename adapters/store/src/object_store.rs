@@ -54,11 +54,11 @@ impl FsTaskStore {
         id: &ContentId,
         read: impl Fn(Location) -> Result<Option<T>, StoreError>,
     ) -> Result<Option<T>, StoreError> {
-        let known = self.shared.known_index().locations(id);
+        let known = self.shared.known_locations(id)?;
         if let Ok(Some(found)) = first_of(known, &read) {
             return Ok(Some(found));
         }
-        let fresh = self.shared.fresh_index()?.locations(id);
+        let fresh = self.shared.fresh_locations(id)?;
         first_of(fresh, &read)
     }
 

@@ -134,9 +134,7 @@ impl<'a> Put<'a> {
         let record = encoded.reference().id.to_string();
         let direct = children(&encoded.bytes).map_err(|e| damaged("read back record", record.clone(), e))?;
         for child in &direct {
-            if !self.added.contains(&child.reference.id)
-                && self.store.known_index().locations(&child.reference.id).is_empty()
-            {
+            if !self.added.contains(&child.reference.id) && !self.store.make_durable(&child.reference.id)? {
                 let missing = format!("it refers to {}, which was never staged", child.reference.id);
                 return Err(error(StoreErrorKind::Io, "publish record", record, missing));
             }
@@ -156,24 +154,23 @@ impl<'a> Put<'a> {
     }
 
     fn commit(mut self, commit: Commit) -> Result<(), StoreError> {
-        self.lane.commit(&mut self.compressor, commit)
+        self.lane.commit(&mut self.compressor, commit)?;
+        self.store.save_index();
+        Ok(())
     }
 
     // A hit counts only where it is durable with this put's own flush: in a sealed pack, which was flushed before it got
     // its name, or in this very lane. What lies in another lane may be a COMMIT whose flush has yet to come.
-    fn certain(&self, id: &ContentId) -> impl Iterator<Item = Location> + use<> {
+    fn certain(&self, id: &ContentId) -> Result<Vec<Location>, StoreError> {
         let own = Pack::Lane(self.lane.number());
-        let is_durable = move |pack: Pack| matches!(pack, Pack::Sealed(_)) || pack == own;
-        self.store
-            .known_index()
-            .locations(id)
-            .into_iter()
-            .filter(move |found| found.is_certain && is_durable(found.pack))
+        let mut found = self.store.known_locations(id)?;
+        found.retain(|found| found.is_certain && (matches!(found.pack, Pack::Sealed(_)) || found.pack == own));
+        Ok(found)
     }
 
     fn count_stored(&self, header: &EntryHeader, wanted: usize) -> Result<usize, StoreError> {
         let mut count = 0;
-        for location in self.certain(&header.id) {
+        for location in self.certain(&header.id)? {
             let subject = location.pack.shown(self.layout);
             count += usize::from(is_intact(self.layout, location, header).map_err(failed("read", &subject))?);
             if count == wanted {
@@ -189,7 +186,7 @@ impl<'a> Put<'a> {
         let subject = id.to_string();
         if self.added.insert(id) {
             place_large(self.layout, staging, large).map_err(failed("store large artifact", &subject))?;
-            if self.certain(&id).next().is_none() {
+            if self.certain(&id)?.is_empty() {
                 self.add_object(EntryKind::Large, &large.header.encode())?;
             }
         }

@@ -1,8 +1,8 @@
 //! Publishing records and events, and reading them back.
 
 use crate::attempt::FsAttempt;
-use crate::error::{damaged, error};
-use crate::index::{Damage, Row};
+use crate::error::{damaged, error, failed};
+use crate::index::Damage;
 use crate::locks::{EVENTS, Sharing, lock};
 use crate::publish;
 use crate::store::FsTaskStore;
@@ -50,17 +50,20 @@ impl RecordLog for FsTaskStore {
     }
 
     fn events(&self, subject: &ContentId) -> Result<Vec<StoredEvent>, StoreError> {
-        let ids = self.shared.fresh_index()?.events(subject).to_vec();
+        let ids = self.shared.fresh_index()?.events(&self.shared.layout, subject)?;
         let events = ids.into_iter().map(|id| self.load_event(id)).collect::<Result<Vec<_>, _>>()?;
         Ok(in_order(events))
     }
 
     fn list(&self) -> Result<Box<dyn Iterator<Item = Result<RecordEntry, StoreError>> + '_>, StoreError> {
         let index = self.shared.fresh_index()?;
-        let rows = index.newest_first();
-        let damage = index.damage().to_vec();
+        let (mut rows, damage) = (index.newest_first(), index.damage());
         drop(index);
-        let entries = rows.into_iter().map(|Row { entry, .. }| Ok(entry));
+        let layout = &self.shared.layout;
+        let entries = std::iter::from_fn(move || {
+            let next = rows.next_row(layout).map_err(failed("list", &layout.root.shown("")));
+            next.map(|row| row.map(|row| row.entry)).transpose()
+        });
         Ok(Box::new(entries.chain(damage.into_iter().map(|damage| Err(self.damage_error(&damage))))))
     }
 }

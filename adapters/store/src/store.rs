@@ -1,7 +1,7 @@
 //! The Task Store on this machine's file system.
 
 use crate::error::failed;
-use crate::index::Index;
+use crate::index::{Index, Location};
 use crate::layout::Layout;
 use isobox_domain::content::ContentId;
 use isobox_ports::StoreError;
@@ -52,17 +52,33 @@ impl Shared {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether `record` was committed; if so, it is durable now: the one that did so may have been killed before its flush.
-    pub(crate) fn make_durable(&self, record: &ContentId) -> Result<bool, StoreError> {
-        let locations = {
-            let index = self.fresh_index()?;
-            if index.has_record(record) { index.locations(record) } else { Vec::new() }
-        };
-        for location in &locations {
+    /// Whether `id` was committed; if so, it is durable now: the one that did so may have been killed before its flush.
+    pub(crate) fn make_durable(&self, id: &ContentId) -> Result<bool, StoreError> {
+        let mut found = self.fresh_locations(id)?;
+        found.retain(|found| found.is_certain);
+        for location in &found {
             let subject = location.pack.shown(&self.layout);
             let flushed = location.pack.open(&self.layout).and_then(|file| file.sync_data());
             flushed.map_err(failed("flush", &subject))?;
         }
-        Ok(!locations.is_empty())
+        Ok(!found.is_empty())
+    }
+
+    /// Writes what the next process would otherwise have to find out by itself.
+    pub(crate) fn save_index(&self) {
+        match self.known_index().save(&self.layout) {
+            // Nothing is lost but time.
+            Ok(()) | Err(_) => {}
+        }
+    }
+
+    /// Where `id` was committed, by what is known without looking for more.
+    pub(crate) fn known_locations(&self, id: &ContentId) -> Result<Vec<Location>, StoreError> {
+        self.known_index().locations(&self.layout, id)
+    }
+
+    /// Where `id` was committed, as of now.
+    pub(crate) fn fresh_locations(&self, id: &ContentId) -> Result<Vec<Location>, StoreError> {
+        self.fresh_index()?.locations(&self.layout, id)
     }
 }

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 /// Every lane and pack of the store in `records`.
 pub(crate) fn packs(records: &Path) -> Vec<PathBuf> {
     let listed = ["lanes", "packs"].map(|name| fs::read_dir(records.join("store").join(name)).unwrap());
-    let mut packs: Vec<_> = listed.into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
+    let paths = listed.into_iter().flatten().map(|entry| entry.unwrap().path());
+    let mut packs: Vec<_> = paths.filter(|path| path.extension().is_some_and(|e| e == "pack")).collect();
     packs.sort();
     packs
 }

@@ -1,0 +1,124 @@
+//! What one pack or lane holds, in memory: found by a scan of its headers.
+
+use super::{ChainEnd, Damage, Location, Pack, Row};
+use crate::pack_scan::{PackScan, Step};
+use isobox_domain::content::ContentId;
+use isobox_domain::record::RecordEntry;
+use isobox_store_format::commit::{Commit, Committed};
+use isobox_store_format::entry::EntryKind;
+use isobox_store_format::format_file::StoreId;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io;
+
+/// How an entry was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) kind: EntryKind,
+    /// Whether it was reached by lengths alone.
+    pub(super) is_certain: bool,
+    /// Whether no COMMIT of its own file follows it.
+    pub(super) is_loose: bool,
+}
+
+/// The contents of a file of entries, up to an offset.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Contents {
+    /// Entries by what they name and where they stand.
+    pub(super) entries: BTreeMap<(ContentId, u64), Found>,
+    /// Records in the order of their COMMITs: within a lane, of their times.
+    pub(super) rows: Vec<Row>,
+    /// Events by subject.
+    pub(super) events: BTreeSet<(ContentId, ContentId)>,
+    pub(super) chain_ends: BTreeMap<u8, ChainEnd>,
+    /// Packs whose loose entries belong to COMMITs here.
+    pub(super) named: BTreeSet<ContentId>,
+    pub(super) damage: Vec<Damage>,
+    /// The end of the last COMMIT, up to which all of this is settled.
+    pub(super) end: u64,
+    /// The digest of the payload of that COMMIT.
+    pub(super) last: Option<ContentId>,
+}
+
+impl Contents {
+    /// Goes on from `end` to `length`. What no COMMIT follows is left for the next time in a lane, and kept as loose in
+    /// a sealed pack.
+    pub(super) fn scan(&mut self, store: StoreId, pack: Pack, file: &File, length: u64) -> io::Result<()> {
+        let start = self.end;
+        // The tail of a lane is scanned again until a COMMIT follows it, so its damage is not settled either.
+        self.damage.retain(|damage| damage.end <= start);
+        let mut scan = PackScan::new(store, pack, file, start, length);
+        let mut loose = Vec::new();
+        while let Some(step) = scan.find_next()? {
+            match step {
+                Step::Entry(id, location) => loose.push((id, location)),
+                Step::Commit { id, commit, end } => {
+                    self.admit(&mut loose, |found| found);
+                    self.admit_commit(id, &commit);
+                    (self.end, self.last) = (end, Some(id));
+                }
+                Step::Damage { offset, end } => {
+                    let record = self.rescue(&mut loose);
+                    self.damage.push(Damage { pack, offset, end, record });
+                }
+            }
+        }
+        if matches!(pack, Pack::Sealed(_)) {
+            self.admit(&mut loose, |found| Found { is_loose: true, ..found });
+        }
+        Ok(())
+    }
+
+    /// How many entries there are.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Where `id` stands.
+    pub(super) fn locations(&self, pack: Pack, id: &ContentId, is_named: bool) -> Vec<Location> {
+        let all = self.entries.range((*id, 0)..=(*id, u64::MAX));
+        let visible = all.filter(|(_, found)| is_named || !found.is_loose);
+        visible.map(|((_, offset), found)| location(pack, *offset, *found)).collect()
+    }
+
+    /// The events about `subject`.
+    pub(super) fn events(&self, subject: &ContentId) -> Vec<ContentId> {
+        let (least, most) = (ContentId::new([0; 32]), ContentId::new([0xff; 32]));
+        self.events.range((*subject, least)..=(*subject, most)).map(|(_, event)| *event).collect()
+    }
+
+    fn admit(&mut self, entries: &mut Vec<(ContentId, Location)>, settle: impl Fn(Found) -> Found) {
+        for (id, location) in entries.drain(..) {
+            let Location { kind, is_certain, offset, .. } = location;
+            self.entries.insert((id, offset), settle(Found { kind, is_certain, is_loose: false }));
+        }
+    }
+
+    // What stands before damage may have been committed there. It is read, but never taken for stored already.
+    fn rescue(&mut self, loose: &mut Vec<(ContentId, Location)>) -> Option<ContentId> {
+        let record = loose.iter().rfind(|(_, location)| location.kind == EntryKind::Record).map(|(id, _)| *id);
+        self.admit(loose, |found| Found { is_certain: false, ..found });
+        record
+    }
+
+    fn admit_commit(&mut self, id: ContentId, commit: &Commit) {
+        self.chain_ends.insert(commit.lane, ChainEnd { id, sequence: commit.sequence, time: commit.time });
+        self.named.extend(&commit.packs);
+        let record = commit.record.id;
+        match commit.committed {
+            Committed::Event { subject } => {
+                self.events.insert((subject, record));
+            }
+            Committed::Record => {
+                let (task, attempt, committed_at) = (commit.task, commit.attempt, commit.time);
+                let entry = RecordEntry { task, attempt, record, committed_at };
+                self.rows.push(Row { entry, lane: commit.lane, sequence: commit.sequence });
+            }
+        }
+    }
+}
+
+/// The place of an entry.
+pub(super) fn location(pack: Pack, offset: u64, found: Found) -> Location {
+    Location { pack, offset, kind: found.kind, is_certain: found.is_certain }
+}

@@ -1,0 +1,218 @@
+//! What is committed, and where: from derived tables where there are some, else by a scan of the headers.
+
+mod contents;
+mod newest_first;
+mod paged;
+mod source;
+mod table;
+
+pub(crate) use newest_first::NewestFirst;
+
+use crate::dir::{Access, Dir};
+use crate::error::failed;
+use crate::layout::Layout;
+use isobox_domain::content::{ContentId, parse_hex};
+use isobox_domain::record::RecordEntry;
+use isobox_domain::timestamp::Timestamp;
+use isobox_ports::StoreError;
+use isobox_store_format::entry::EntryKind;
+use isobox_store_format::limits::LANES;
+use source::Source;
+use std::collections::HashSet;
+use std::fs::File;
+use std::io;
+
+/// A file of entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Pack {
+    /// Open for appending.
+    Lane(u8),
+    /// Sealed, named by the BLAKE3 of its bytes.
+    Sealed(ContentId),
+}
+
+impl Pack {
+    /// Opens the file for reading.
+    pub(crate) fn open(self, layout: &Layout) -> io::Result<File> {
+        let (dir, name) = self.place(layout);
+        dir.file(&name, Access::Read)
+    }
+
+    /// The path, for people.
+    pub(crate) fn shown(self, layout: &Layout) -> String {
+        let (dir, name) = self.place(layout);
+        dir.shown(&name)
+    }
+
+    fn place(self, layout: &Layout) -> (&Dir, String) {
+        match self {
+            Self::Lane(lane) => (&layout.lanes, lane_name(lane)),
+            Self::Sealed(id) => (&layout.packs, format!("{}.pack", id.to_hex())),
+        }
+    }
+}
+
+/// The file name of a lane.
+pub(crate) fn lane_name(lane: u8) -> String {
+    format!("lane-{lane:02}.pack")
+}
+
+/// Where an entry stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Location {
+    /// The file.
+    pub(crate) pack: Pack,
+    /// Where its header starts.
+    pub(crate) offset: u64,
+    /// What it is.
+    pub(crate) kind: EntryKind,
+    /// Whether it was reached by lengths alone, not by searching after damage: content may imitate an entry.
+    pub(crate) is_certain: bool,
+}
+
+/// The last COMMIT of a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ChainEnd {
+    /// The digest of its payload.
+    pub(crate) id: ContentId,
+    /// Its number in the lane.
+    pub(crate) sequence: u64,
+    /// Its time.
+    pub(crate) time: Timestamp,
+}
+
+/// One committed record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(crate) entry: RecordEntry,
+    pub(crate) lane: u8,
+    pub(crate) sequence: u64,
+}
+
+impl Row {
+    /// Rows are ordered by this, the oldest first. No two rows are alike in it.
+    pub(crate) fn order(&self) -> (Timestamp, u64, u8) {
+        (self.entry.committed_at, self.sequence, self.lane)
+    }
+}
+
+/// Bytes that are no entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Damage {
+    pub(crate) pack: Pack,
+    pub(crate) offset: u64,
+    pub(crate) end: u64,
+    /// The record before them that no COMMIT follows: theirs may have been its COMMIT.
+    pub(crate) record: Option<ContentId>,
+}
+
+/// The lanes and packs that are known so far.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    sources: Vec<Source>,
+    /// Packs whose loose entries are committed.
+    named: HashSet<ContentId>,
+}
+
+impl Index {
+    /// Takes in what was written, sealed and removed since.
+    pub(crate) fn refresh(&mut self, layout: &Layout) -> Result<(), StoreError> {
+        // Lanes come first: one that is sealed in between is then found among the packs at the latest.
+        let lanes = open_lanes(layout)?;
+        let packs = list_packs(layout)?;
+        self.sources.retain(|source| match source.pack {
+            Pack::Lane(lane) => lanes.iter().any(|(number, _)| *number == lane),
+            Pack::Sealed(id) => packs.contains(&id),
+        });
+        for (lane, file) in &lanes {
+            let pack = Pack::Lane(*lane);
+            self.take_lane(layout, pack, file).map_err(failed("read", &pack.shown(layout)))?;
+        }
+        for id in packs {
+            let pack = Pack::Sealed(id);
+            self.take_sealed(layout, pack).map_err(failed("read", &pack.shown(layout)))?;
+        }
+        self.named = self.sources.iter().flat_map(Source::named).collect();
+        Ok(())
+    }
+
+    fn take_lane(&mut self, layout: &Layout, pack: Pack, file: &File) -> io::Result<()> {
+        if let Some(at) = self.sources.iter().position(|source| source.pack == pack) {
+            if self.sources[at].go_on(layout, file)? {
+                return Ok(());
+            }
+            self.sources.remove(at);
+        }
+        self.sources.push(Source::open(layout, pack, file)?);
+        Ok(())
+    }
+
+    fn take_sealed(&mut self, layout: &Layout, pack: Pack) -> io::Result<()> {
+        if !self.sources.iter().any(|source| source.pack == pack) {
+            self.sources.push(Source::open(layout, pack, &pack.open(layout)?)?);
+        }
+        Ok(())
+    }
+
+    /// Every place where the content or record `id` was committed, the surest first.
+    pub(crate) fn locations(&mut self, layout: &Layout, id: &ContentId) -> Result<Vec<Location>, StoreError> {
+        let mut all = Vec::new();
+        for source in &mut self.sources {
+            let is_named = matches!(source.pack, Pack::Sealed(pack) if self.named.contains(&pack));
+            let found = source.locations(layout, id, is_named);
+            all.extend(found.map_err(failed("look up in", &source.pack.shown(layout)))?);
+        }
+        all.sort_by_key(|location| !location.is_certain);
+        Ok(all)
+    }
+
+    /// The events about `subject`, in no order.
+    pub(crate) fn events(&mut self, layout: &Layout, subject: &ContentId) -> Result<Vec<ContentId>, StoreError> {
+        let mut all = Vec::new();
+        for source in &mut self.sources {
+            let found = source.events(layout, subject);
+            all.extend(found.map_err(failed("look up in", &source.pack.shown(layout)))?);
+        }
+        // A lane that is sealed while it is read is met twice.
+        all.sort();
+        all.dedup();
+        Ok(all)
+    }
+
+    /// Every committed record, newest first, as of now.
+    pub(crate) fn newest_first(&self) -> NewestFirst {
+        NewestFirst::new(self.sources.iter().map(Source::rows).collect())
+    }
+
+    /// The last COMMIT of a lane.
+    pub(crate) fn chain_end(&self, lane: u8) -> Option<ChainEnd> {
+        self.sources.iter().filter_map(|source| source.chain_end(lane)).max_by_key(|end| end.sequence)
+    }
+
+    /// Bytes that were found to be no entries.
+    pub(crate) fn damage(&self) -> Vec<Damage> {
+        self.sources.iter().flat_map(Source::damage).collect()
+    }
+
+    /// Writes tables where looking up without one costs more than it should.
+    pub(crate) fn save(&mut self, layout: &Layout) -> io::Result<()> {
+        self.sources.iter_mut().try_for_each(|source| source.save(layout))
+    }
+}
+
+fn open_lanes(layout: &Layout) -> Result<Vec<(u8, File)>, StoreError> {
+    let names = layout.lanes.names().map_err(failed("list", &layout.lanes.shown("")))?;
+    let mut lanes = Vec::new();
+    for lane in (0..LANES).filter(|lane| names.contains(&lane_name(*lane))) {
+        let found = layout.lanes.find_file(&lane_name(lane));
+        let found = found.map_err(failed("open lane", &layout.lanes.shown(&lane_name(lane))))?;
+        lanes.extend(found.map(|file| (lane, file)));
+    }
+    Ok(lanes)
+}
+
+fn list_packs(layout: &Layout) -> Result<HashSet<ContentId>, StoreError> {
+    let names = layout.packs.names().map_err(failed("list", &layout.packs.shown("")))?;
+    let ids = names.iter().filter_map(|name| parse_hex(name.strip_suffix(".pack")?)).map(ContentId::new);
+    Ok(ids.collect())
+}

@@ -1,0 +1,69 @@
+//! Derived files in pages of 4 KiB, each with its own checksum, so that any part is verified when it is read.
+
+use isobox_store_format::entry::crc_append;
+use isobox_store_format::scan::read_exact_at;
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+const PAGE: usize = 4096;
+const CRC: usize = 4;
+const BODY: usize = PAGE - CRC;
+
+/// Cuts `bytes` into pages.
+pub(super) fn to_pages(bytes: &[u8]) -> Vec<u8> {
+    let mut pages = Vec::with_capacity(bytes.len().div_ceil(BODY) * PAGE);
+    for body in bytes.chunks(BODY) {
+        let start = pages.len();
+        pages.extend_from_slice(body);
+        pages.resize(start + BODY, 0);
+        let crc = crc_append(0, &pages[start..]);
+        pages.extend(crc.to_le_bytes());
+    }
+    pages
+}
+
+/// Reads anywhere in a paged file. Keeps the page it read last.
+#[derive(Debug)]
+pub(super) struct Pages {
+    file: Arc<File>,
+    current: Option<u64>,
+    page: Vec<u8>,
+}
+
+impl Pages {
+    pub(super) fn new(file: Arc<File>) -> Self {
+        Self { file, current: None, page: vec![0; PAGE] }
+    }
+
+    /// Fills `buffer` from `at` on. A damaged or missing page is `InvalidData`.
+    pub(super) fn read(&mut self, mut at: u64, mut buffer: &mut [u8]) -> io::Result<()> {
+        while !buffer.is_empty() {
+            let offset = (at % BODY as u64) as usize;
+            let length = buffer.len().min(BODY - offset);
+            let (now, later) = buffer.split_at_mut(length);
+            self.turn_to(at / BODY as u64)?;
+            now.copy_from_slice(&self.page[offset..offset + length]);
+            buffer = later;
+            at += length as u64;
+        }
+        Ok(())
+    }
+
+    fn turn_to(&mut self, number: u64) -> io::Result<()> {
+        if self.current == Some(number) {
+            return Ok(());
+        }
+        self.current = None;
+        let damaged = || io::Error::from(io::ErrorKind::InvalidData);
+        match read_exact_at(&*self.file, &mut self.page, number * PAGE as u64) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(damaged()),
+            read => read?,
+        }
+        if crc_append(0, &self.page[..BODY]).to_le_bytes() != self.page[BODY..] {
+            return Err(damaged());
+        }
+        self.current = Some(number);
+        Ok(())
+    }
+}

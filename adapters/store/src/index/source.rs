@@ -1,0 +1,223 @@
+//! One lane or sealed pack, as far as it is known: a derived table of its beginning, and the rest in memory.
+
+use super::contents::Contents;
+use super::table::{self, RowReader, Table};
+use super::{ChainEnd, Damage, Location, Pack, Row, lane_name};
+use crate::dir::Access;
+use crate::lane_tail::commit_ending_at;
+use crate::layout::Layout;
+use crate::random::random_name;
+use isobox_domain::content::ContentId;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+
+/// So many entries of a lane are scanned rather than looked up in a table.
+const SCANNED: usize = 4096;
+
+#[derive(Debug)]
+pub(super) struct Source {
+    pub(super) pack: Pack,
+    inode: u64,
+    table: Option<Table>,
+    contents: Contents,
+}
+
+impl Source {
+    /// Takes in a file that was not known, from its table if it has a sound one.
+    pub(super) fn open(layout: &Layout, pack: Pack, file: &File) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        let table = find_table(layout, pack, file, metadata.len())?;
+        let mut source = Self { pack, inode: metadata.ino(), contents: contents_behind(table.as_ref()), table };
+        source.scan(layout, file, metadata.len())?;
+        Ok(source)
+    }
+
+    /// Takes in what was appended; whether the file is still the one that is known.
+    pub(super) fn go_on(&mut self, layout: &Layout, file: &File) -> io::Result<bool> {
+        let metadata = file.metadata()?;
+        let (length, end) = (metadata.len(), self.contents.end);
+        if metadata.ino() != self.inode || length < end {
+            return Ok(false);
+        }
+        // A put whose flush failed is taken back after others have seen it.
+        let last = commit_ending_at(file, layout.format.store, end)?.map(|last| last.id);
+        if end > 0 && last != self.contents.last {
+            return Ok(false);
+        }
+        self.scan(layout, file, length).map(|()| true)
+    }
+
+    fn scan(&mut self, layout: &Layout, file: &File, length: u64) -> io::Result<()> {
+        let is_covered = matches!(self.pack, Pack::Sealed(_)) && self.table.is_some();
+        if is_covered { Ok(()) } else { self.contents.scan(layout.format.store, self.pack, file, length) }
+    }
+
+    /// Where `id` stands. A damaged table is given up.
+    pub(super) fn locations(&mut self, layout: &Layout, id: &ContentId, is_named: bool) -> io::Result<Vec<Location>> {
+        let mut found = self.look_up(layout, |table, pack| table.locations(pack, id, is_named))?;
+        found.extend(self.contents.locations(self.pack, id, is_named));
+        Ok(found)
+    }
+
+    /// The events about `subject`.
+    pub(super) fn events(&mut self, layout: &Layout, subject: &ContentId) -> io::Result<Vec<ContentId>> {
+        let mut found = self.look_up(layout, |table, _| table.events(subject))?;
+        found.extend(self.contents.events(subject));
+        Ok(found)
+    }
+
+    fn look_up<T: Default>(&mut self, layout: &Layout, find: impl Fn(&Table, Pack) -> io::Result<T>) -> io::Result<T> {
+        match self.table.as_ref().map(|table| find(table, self.pack)) {
+            None => Ok(T::default()),
+            Some(Err(error)) if error.kind() == io::ErrorKind::InvalidData => {
+                self.contents = scan_whole(layout, self.pack)?;
+                self.table = None;
+                Ok(T::default())
+            }
+            Some(found) => found,
+        }
+    }
+
+    /// The packs whose loose entries belong to COMMITs here.
+    pub(super) fn named(&self) -> impl Iterator<Item = ContentId> {
+        self.table.iter().flat_map(|table| &table.named).chain(&self.contents.named).copied()
+    }
+
+    /// What is damaged in it.
+    pub(super) fn damage(&self) -> impl Iterator<Item = Damage> {
+        self.table.iter().flat_map(|table| &table.damage).chain(&self.contents.damage).cloned()
+    }
+
+    /// The last COMMIT of `lane` in it.
+    pub(super) fn chain_end(&self, lane: u8) -> Option<ChainEnd> {
+        let in_table = self.table.as_ref().and_then(|table| table.chain_ends.get(&lane));
+        self.contents.chain_ends.get(&lane).or(in_table).copied()
+    }
+
+    /// Its records from the newest back, as of now.
+    pub(super) fn rows(&self) -> Rows {
+        let mut recent = self.contents.rows.clone();
+        recent.sort_by_key(Row::order);
+        let left = self.table.as_ref().map_or(0, Table::row_count);
+        Rows { pack: self.pack, recent, table: self.table.as_ref().map(Table::row_reader), left }
+    }
+
+    /// Writes a table where looking up costs more than it should. What fails here costs time, nothing else.
+    pub(super) fn save(&mut self, layout: &Layout) -> io::Result<()> {
+        let is_wanted = match self.pack {
+            Pack::Sealed(_) => self.table.is_none(),
+            Pack::Lane(_) => self.contents.len() > SCANNED,
+        };
+        if !is_wanted {
+            return Ok(());
+        }
+        let contents = if self.table.is_some() { scan_whole(layout, self.pack)? } else { self.contents.clone() };
+        let belongs_to = match self.pack {
+            Pack::Sealed(id) => Some(id),
+            Pack::Lane(_) => contents.last,
+        };
+        let Some(belongs_to) = belongs_to else { return Ok(()) };
+        write_table(layout, self.pack, &table::encode(&contents, contents.end, &belongs_to))?;
+        let table = open_table(layout, self.pack)?;
+        self.contents = contents_behind(table.as_ref());
+        self.table = table;
+        Ok(())
+    }
+}
+
+/// Records of one source, from the newest back.
+#[derive(Debug)]
+pub(super) struct Rows {
+    pack: Pack,
+    recent: Vec<Row>,
+    table: Option<RowReader>,
+    /// Rows of the table that are left.
+    left: u64,
+}
+
+impl Rows {
+    pub(super) fn next_row(&mut self, layout: &Layout) -> io::Result<Option<Row>> {
+        if let Some(row) = self.recent.pop() {
+            return Ok(Some(row));
+        }
+        let Some(table) = self.table.as_mut().filter(|_| self.left > 0) else { return Ok(None) };
+        match table.row(self.left - 1) {
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                self.read_from_pack(layout)?;
+                Ok(self.recent.pop())
+            }
+            row => {
+                self.left -= 1;
+                row.map(Some)
+            }
+        }
+    }
+
+    fn read_from_pack(&mut self, layout: &Layout) -> io::Result<()> {
+        self.recent = scan_whole(layout, self.pack)?.rows;
+        self.recent.sort_by_key(Row::order);
+        self.recent.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
+        self.table = None;
+        Ok(())
+    }
+}
+
+fn contents_behind(table: Option<&Table>) -> Contents {
+    let Some(table) = table else { return Contents::default() };
+    Contents { end: table.covered, last: Some(table.belongs_to), ..Contents::default() }
+}
+
+fn scan_whole(layout: &Layout, pack: Pack) -> io::Result<Contents> {
+    let file = pack.open(layout)?;
+    let mut contents = Contents::default();
+    contents.scan(layout.format.store, pack, &file, file.metadata()?.len())?;
+    Ok(contents)
+}
+
+fn find_table(layout: &Layout, pack: Pack, file: &File, length: u64) -> io::Result<Option<Table>> {
+    let Some(table) = open_table(layout, pack)? else { return Ok(None) };
+    let is_of_this_file = match pack {
+        Pack::Sealed(id) => table.belongs_to == id,
+        Pack::Lane(_) if table.covered > length => false,
+        Pack::Lane(_) => {
+            let last = commit_ending_at(file, layout.format.store, table.covered)?;
+            last.is_some_and(|last| last.id == table.belongs_to)
+        }
+    };
+    Ok(is_of_this_file.then_some(table))
+}
+
+// A table that is missing or damaged is no loss.
+fn open_table(layout: &Layout, pack: Pack) -> io::Result<Option<Table>> {
+    let found = match pack {
+        Pack::Sealed(id) => layout.packs.find_file(&format!("{}.idx", id.to_hex())),
+        Pack::Lane(lane) => match layout.root.find_dir("cache")? {
+            Some(cache) => cache.find_file(&lane_table_name(lane)),
+            None => Ok(None),
+        },
+    };
+    match found?.map(|file| Table::open(file, pack)).transpose() {
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(None),
+        table => table,
+    }
+}
+
+fn write_table(layout: &Layout, pack: Pack, bytes: &[u8]) -> io::Result<()> {
+    layout.root.make_dir("cache")?;
+    let cache = layout.root.dir("cache")?;
+    let name = format!("new-{}", random_name()?);
+    let written = cache.file(&name, Access::CreateNew).and_then(|mut file| file.write_all(bytes));
+    let placed = written.and_then(|()| match pack {
+        Pack::Sealed(id) => cache.rename(&name, &layout.packs, &format!("{}.idx", id.to_hex())),
+        Pack::Lane(lane) => cache.rename(&name, &cache, &lane_table_name(lane)),
+    });
+    if placed.is_err() {
+        cache.remove_file(&name)?;
+    }
+    placed
+}
+
+fn lane_table_name(lane: u8) -> String {
+    lane_name(lane).replace(".pack", ".idx")
+}

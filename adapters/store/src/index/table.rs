@@ -1,0 +1,260 @@
+//! The contents of a pack as a derived file of sorted rows, searched where it lies.
+
+use super::contents::{Contents, Found, location};
+use super::paged::{Pages, to_pages};
+use super::{ChainEnd, Damage, Location, Pack, Row};
+use isobox_domain::content::ContentId;
+use isobox_domain::record::RecordEntry;
+use isobox_domain::task_id::TaskId;
+use isobox_domain::timestamp::Timestamp;
+use isobox_store_format::entry::EntryKind;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+const MAGIC: [u8; 8] = *b"ISOIDX1\n";
+const HEADER: u64 = 72;
+const FAN_OUT: u64 = 256 * 4;
+const ENTRY: u64 = 42;
+const ROW: u64 = 61;
+const EVENT: u64 = 64;
+const CERTAIN: u8 = 1;
+const LOOSE: u8 = 2;
+
+/// An open table.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    file: Arc<File>,
+    /// How much of the pack it covers.
+    pub(super) covered: u64,
+    /// What it belongs to: the id of a sealed pack, or the last COMMIT that is covered.
+    pub(super) belongs_to: ContentId,
+    entries: u32,
+    rows: u32,
+    events: u32,
+    pub(super) named: BTreeSet<ContentId>,
+    pub(super) damage: Vec<Damage>,
+    pub(super) chain_ends: BTreeMap<u8, ChainEnd>,
+}
+
+/// The bytes of a table of `contents`.
+pub(super) fn encode(contents: &Contents, covered: u64, belongs_to: &ContentId) -> Vec<u8> {
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend(covered.to_le_bytes());
+    bytes.extend(belongs_to.as_bytes());
+    let counts = [
+        contents.entries.len(),
+        contents.rows.len(),
+        contents.events.len(),
+        contents.named.len(),
+        contents.damage.len(),
+        contents.chain_ends.len(),
+    ];
+    // A pack of 64 MiB holds at most a million entries, of 64 bytes each.
+    counts.iter().for_each(|count| bytes.extend((*count as u32).to_le_bytes()));
+    encode_entries(contents, &mut bytes);
+    let mut rows = contents.rows.clone();
+    rows.sort_by_key(Row::order);
+    rows.iter().for_each(|row| encode_row(row, &mut bytes));
+    contents.events.iter().for_each(|(subject, event)| bytes.extend([*subject.as_bytes(), *event.as_bytes()].concat()));
+    contents.named.iter().for_each(|pack| bytes.extend(pack.as_bytes()));
+    for damage in &contents.damage {
+        bytes.extend(damage.offset.to_le_bytes());
+        bytes.extend(damage.end.to_le_bytes());
+        bytes.push(u8::from(damage.record.is_some()));
+        bytes.extend(damage.record.unwrap_or(ContentId::new([0; 32])).as_bytes());
+    }
+    for (lane, end) in &contents.chain_ends {
+        bytes.push(*lane);
+        bytes.extend(end.sequence.to_le_bytes());
+        bytes.extend(end.time.unix_ms().to_le_bytes());
+        bytes.extend(end.id.as_bytes());
+    }
+    to_pages(&bytes)
+}
+
+fn encode_entries(contents: &Contents, bytes: &mut Vec<u8>) {
+    let mut ends = [0u32; 256];
+    contents.entries.keys().for_each(|(id, _)| ends[usize::from(id.as_bytes()[0])] += 1);
+    let mut total = 0;
+    for end in ends {
+        total += end;
+        bytes.extend(total.to_le_bytes());
+    }
+    for ((id, offset), found) in &contents.entries {
+        bytes.extend(id.as_bytes());
+        bytes.extend(offset.to_le_bytes());
+        let flags = if found.is_certain { CERTAIN } else { 0 } | if found.is_loose { LOOSE } else { 0 };
+        bytes.extend([found.kind as u8, flags]);
+    }
+}
+
+fn encode_row(row: &Row, bytes: &mut Vec<u8>) {
+    bytes.extend(row.entry.committed_at.unix_ms().to_le_bytes());
+    bytes.extend(row.sequence.to_le_bytes());
+    bytes.push(row.lane);
+    bytes.extend(row.entry.task.as_bytes());
+    bytes.extend(row.entry.attempt.to_le_bytes());
+    bytes.extend(row.entry.record.as_bytes());
+}
+
+impl Table {
+    /// Opens a table of `pack`; `InvalidData` if it is none.
+    pub(super) fn open(file: File, pack: Pack) -> io::Result<Self> {
+        let file = Arc::new(file);
+        let mut reader = Reader { pages: Pages::new(Arc::clone(&file)), at: 0 };
+        if reader.array()? != MAGIC {
+            return Err(invalid());
+        }
+        let (covered, belongs_to) = (reader.u64()?, reader.id()?);
+        let [entries, rows, events, named, damage, chains] = [0; 6].map(|_: u8| reader.u32());
+        let (entries, rows, events) = (entries?, rows?, events?);
+        reader.at = rest_at(entries, rows, events);
+        let named = (0..named?).map(|_| reader.id()).collect::<io::Result<_>>()?;
+        let damage = (0..damage?).map(|_| reader.damage(pack)).collect::<io::Result<_>>()?;
+        let chain_ends = (0..chains?).map(|_| reader.chain_end()).collect::<io::Result<_>>()?;
+        Ok(Self { file, covered, belongs_to, entries, rows, events, named, damage, chain_ends })
+    }
+
+    /// How many records there are.
+    pub(super) fn row_count(&self) -> u64 {
+        u64::from(self.rows)
+    }
+
+    /// A reader of its rows.
+    pub(super) fn row_reader(&self) -> RowReader {
+        RowReader { reader: self.reader(), start: rows_at(self.entries) }
+    }
+
+    /// Where `id` stands.
+    pub(super) fn locations(&self, pack: Pack, id: &ContentId, is_named: bool) -> io::Result<Vec<Location>> {
+        let mut reader = self.reader();
+        let first = id.as_bytes()[0];
+        let start = if first == 0 { 0 } else { reader.fan_out(first - 1)? };
+        let (mut low, end) = (u64::from(start), u64::from(reader.fan_out(first)?).min(u64::from(self.entries)));
+        let mut high = end;
+        while low < high {
+            let middle = low.midpoint(high);
+            if reader.seek(HEADER + FAN_OUT + ENTRY * middle).id()? < *id { low = middle + 1 } else { high = middle }
+        }
+        let mut found = Vec::new();
+        while low < end && reader.seek(HEADER + FAN_OUT + ENTRY * low).id()? == *id {
+            let (offset, entry) = (reader.u64()?, reader.found()?);
+            if is_named || !entry.is_loose {
+                found.push(location(pack, offset, entry));
+            }
+            low += 1;
+        }
+        Ok(found)
+    }
+
+    /// The events about `subject`.
+    pub(super) fn events(&self, subject: &ContentId) -> io::Result<Vec<ContentId>> {
+        let mut reader = self.reader();
+        let (start, end) = (rows_at(self.entries) + ROW * u64::from(self.rows), u64::from(self.events));
+        let (mut low, mut high) = (0, end);
+        while low < high {
+            let middle = u64::midpoint(low, high);
+            if reader.seek(start + EVENT * middle).id()? < *subject { low = middle + 1 } else { high = middle }
+        }
+        let mut found = Vec::new();
+        while low < end && reader.seek(start + EVENT * low).id()? == *subject {
+            found.push(reader.id()?);
+            low += 1;
+        }
+        Ok(found)
+    }
+
+    fn reader(&self) -> Reader {
+        Reader { pages: Pages::new(Arc::clone(&self.file)), at: 0 }
+    }
+}
+
+fn rows_at(entries: u32) -> u64 {
+    HEADER + FAN_OUT + ENTRY * u64::from(entries)
+}
+
+fn rest_at(entries: u32, rows: u32, events: u32) -> u64 {
+    rows_at(entries) + ROW * u64::from(rows) + EVENT * u64::from(events)
+}
+
+/// Reads rows by their number, in the order of [`Row::order`].
+#[derive(Debug)]
+pub(super) struct RowReader {
+    reader: Reader,
+    start: u64,
+}
+
+impl RowReader {
+    pub(super) fn row(&mut self, number: u64) -> io::Result<Row> {
+        let reader = self.reader.seek(self.start + ROW * number);
+        let committed_at = reader.time()?;
+        let sequence = reader.u64()?;
+        let [lane] = reader.array()?;
+        let (task, attempt) = (TaskId::new(reader.array()?), reader.u32()?);
+        let entry = RecordEntry { task, attempt, record: reader.id()?, committed_at };
+        Ok(Row { entry, lane, sequence })
+    }
+}
+
+#[derive(Debug)]
+struct Reader {
+    pages: Pages,
+    at: u64,
+}
+
+impl Reader {
+    fn seek(&mut self, at: u64) -> &mut Self {
+        self.at = at;
+        self
+    }
+
+    fn array<const N: usize>(&mut self) -> io::Result<[u8; N]> {
+        let mut bytes = [0; N];
+        self.pages.read(self.at, &mut bytes)?;
+        self.at += N as u64;
+        Ok(bytes)
+    }
+
+    fn u32(&mut self) -> io::Result<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> io::Result<u64> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    fn id(&mut self) -> io::Result<ContentId> {
+        self.array().map(ContentId::new)
+    }
+
+    fn time(&mut self) -> io::Result<Timestamp> {
+        Timestamp::from_unix_ms(self.u64()?).ok_or_else(invalid)
+    }
+
+    fn fan_out(&mut self, first: u8) -> io::Result<u32> {
+        self.seek(HEADER + 4 * u64::from(first)).u32()
+    }
+
+    fn found(&mut self) -> io::Result<Found> {
+        let [kind, flags] = self.array()?;
+        let kinds = [EntryKind::Artifact, EntryKind::Record, EntryKind::Large];
+        let kind = kinds.into_iter().find(|known| *known as u8 == kind).ok_or_else(invalid)?;
+        Ok(Found { kind, is_certain: flags & CERTAIN != 0, is_loose: flags & LOOSE != 0 })
+    }
+
+    fn damage(&mut self, pack: Pack) -> io::Result<Damage> {
+        let (offset, end, [has_record], record) = (self.u64()?, self.u64()?, self.array()?, self.id()?);
+        Ok(Damage { pack, offset, end, record: (has_record == 1).then_some(record) })
+    }
+
+    fn chain_end(&mut self) -> io::Result<(u8, ChainEnd)> {
+        let ([lane], sequence, time, id) = (self.array()?, self.u64()?, self.time()?, self.id()?);
+        Ok((lane, ChainEnd { id, sequence, time }))
+    }
+}
+
+fn invalid() -> io::Error {
+    io::ErrorKind::InvalidData.into()
+}
