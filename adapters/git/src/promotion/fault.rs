@@ -23,6 +23,8 @@ pub(super) mod testing {
         FailOnce(i32),
         /// It and all that follow fail.
         FailFromHere(i32),
+        /// It fails, and so do all from so many steps later on: what undoes the first failure fails too.
+        FailAgain(i32, u64),
         /// The process ends at once, as by SIGKILL: nothing is unwound or flushed.
         Abort,
     }
@@ -48,6 +50,9 @@ pub(super) mod testing {
         match PLAN.get() {
             Some((at, Fault::FailOnce(errno))) if now == at => Err(io::Error::from_raw_os_error(errno)),
             Some((at, Fault::FailFromHere(errno))) if now >= at => Err(io::Error::from_raw_os_error(errno)),
+            Some((at, Fault::FailAgain(errno, gap))) if now == at || now >= at + gap => {
+                Err(io::Error::from_raw_os_error(errno))
+            }
             Some((at, Fault::Abort)) if now == at => {
                 nix::sys::signal::raise(nix::sys::signal::Signal::SIGKILL).expect("a process may kill itself");
                 Ok(())

@@ -2,6 +2,7 @@
 
 use super::dir::{Dir, identify, sync_file, write_all};
 use super::journal::{Entry, JournalReader, New};
+use super::permissions::create_own_file;
 use super::site::{INDEX_HASH, INDEX_HASH_DRAFT, NEW_INDEX, Site};
 use super::survey::parent_of;
 use super::target::{Normalised, Target};
@@ -198,7 +199,7 @@ fn write_draft(site: &Site, index: &gix::index::File) -> io::Result<ContentRef> 
 }
 
 fn note_hash(site: &Site, index: ContentRef) -> io::Result<()> {
-    let mut draft = site.state.create_file(INDEX_HASH_DRAFT, 0o600)?;
+    let mut draft = create_own_file(&site.state, INDEX_HASH_DRAFT)?;
     write_all(&mut draft, index.id.as_bytes())?;
     sync_file(&draft)?;
     site.state.replace(INDEX_HASH_DRAFT, INDEX_HASH)?;

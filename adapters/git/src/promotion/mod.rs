@@ -56,28 +56,17 @@ pub(crate) fn begin(repository: &GixRepository) -> Result<Box<dyn Promotion + '_
 /// Opens isobox's own directory; root makes it for the owner of the repository.
 fn open_home(common_dir: &Path) -> io::Result<Dir> {
     let common = Dir::open(common_dir)?;
-    match common.make_dir(HOME, 0o700) {
+    match permissions::make_own_dir(&common, HOME) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        made => {
-            made?;
-            give_to_owner(&common, HOME, &common)?;
-        }
+        made => made?,
     }
     common.open_below(HOME)
-}
-
-fn give_to_owner(parent: &Dir, name: &[u8], owned: &Dir) -> io::Result<()> {
-    let owner = owned.stat_self()?;
-    match nix::unistd::geteuid().is_root() && owner.st_uid != 0 {
-        true => parent.change_owner(name, owner.st_uid, owner.st_gid),
-        false => Ok(()),
-    }
 }
 
 fn take_lock(repository: &GixRepository, home: &Dir) -> Result<Flock<File>, RepositoryError> {
     let operation = "lock the repository for a promotion";
     let file = home.open_lock(LOCK).map_err(|e| failure(operation, e))?;
-    give_to_owner(home, LOCK, home).map_err(|e| failure(operation, e))?;
+    permissions::give_to_owner(home, LOCK).map_err(|e| failure(operation, e))?;
     Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, error)| match error {
         nix::Error::EWOULDBLOCK => RepositoryError::Locked { host_path: repository.shown() },
         error => failure(operation, error),

@@ -81,3 +81,26 @@ impl Permissions {
         }
     }
 }
+
+/// Makes a private directory of isobox's own; root makes it for the owner of the directory that holds it, who has to be able
+/// to settle what root left.
+pub(super) fn make_own_dir(parent: &Dir, name: &[u8]) -> io::Result<()> {
+    parent.make_dir(name, 0o700)?;
+    give_to_owner(parent, name)
+}
+
+/// Makes a private file of isobox's own, in the same way.
+pub(super) fn create_own_file(parent: &Dir, name: &[u8]) -> io::Result<File> {
+    let file = parent.create_file(name, 0o600)?;
+    give_to_owner(parent, name)?;
+    Ok(file)
+}
+
+/// Gives what root made in a directory to the owner of that directory.
+pub(super) fn give_to_owner(parent: &Dir, name: &[u8]) -> io::Result<()> {
+    let owner = parent.stat_self()?;
+    if geteuid().is_root() && owner.st_uid != 0 {
+        parent.change_owner(name, owner.st_uid, owner.st_gid)?;
+    }
+    Ok(())
+}

@@ -2,7 +2,7 @@
 
 use super::dir::{CHUNK_BYTES, Dir, identify, is_link, sync_file, write_all};
 use super::journal::{Entry, JournalWriter, New};
-use super::permissions::Permissions;
+use super::permissions::{Permissions, create_own_file};
 use super::site::{JOURNAL_DRAFT, Site};
 use super::survey::Survey;
 use super::target::Target;
@@ -41,7 +41,7 @@ pub(super) fn prepare(
     objects: &dyn ObjectStore,
     receipt: &[u8],
 ) -> Result<u64, ApplyError> {
-    let journal = site.state.create_file(JOURNAL_DRAFT, 0o600).and_then(|draft| JournalWriter::new(draft, receipt));
+    let journal = create_own_file(&site.state, JOURNAL_DRAFT).and_then(|draft| JournalWriter::new(draft, receipt));
     let mut journal = journal.map_err(while_doing("begin the journal"))?;
     let paths = survey(target, changes, |entry, permissions| {
         let number = journal.add(&entry).map_err(while_doing("write the journal"))?;

@@ -2,6 +2,7 @@
 
 use super::dir::Dir;
 use super::journal::JournalReader;
+use super::permissions::create_own_file;
 use super::site::{self, DONE, JOURNAL, JOURNAL_DRAFT, Place, STATE, Site};
 use super::target::Target;
 use super::trouble::{while_doing, while_settling};
@@ -21,7 +22,7 @@ pub(super) fn perform(site: &Site, index: IndexMode, target: &Target<'_>) -> Res
     if index == IndexMode::Stage {
         index::take(target, site)?;
     }
-    let marked = site.state.create_file(DONE, 0o600).and_then(|_| site.state.sync());
+    let marked = create_own_file(&site.state, DONE).and_then(|_| site.state.sync());
     marked.map_err(while_doing("mark the promotion as done"))
 }
 

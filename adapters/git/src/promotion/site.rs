@@ -16,6 +16,7 @@
 //! everything is moved by rename alone.
 
 use super::dir::{Dir, sync_file, write_all};
+use super::permissions::{create_own_file, make_own_dir};
 use isobox_domain::content::hex;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -135,7 +136,7 @@ impl Site {
     /// Makes the directories of a Promotion into the working tree at `root_path`.
     pub(super) fn create(home: &Dir, common_dir: &Path, git_dir: &Path, root_path: &Path) -> io::Result<Self> {
         let root = Dir::open(root_path)?;
-        home.make_dir(STATE, 0o700)?;
+        make_own_dir(home, STATE)?;
         let state = home.open_below(STATE)?;
         let hidden =
             if is_reached_by_rename(&root, common_dir, root_path, &state)? { None } else { Some(hidden_name()?) };
@@ -147,16 +148,16 @@ impl Site {
             git_dir: below.as_os_str().as_bytes().to_vec(),
             hidden,
         };
-        let mut draft = state.create_file(PLACE_DRAFT, 0o600)?;
+        let mut draft = create_own_file(&state, PLACE_DRAFT)?;
         write_all(&mut draft, &place.encode())?;
         sync_file(&draft)?;
         state.replace(PLACE_DRAFT, PLACE)?;
         state.sync()?;
         let (base, name) = place.stage(&root, &state);
-        base.make_dir(name, 0o700)?;
+        make_own_dir(base, name)?;
         let stage = base.open_below(name)?;
-        stage.make_dir(NEW, 0o700)?;
-        stage.make_dir(OLD, 0o700)?;
+        make_own_dir(&stage, NEW)?;
+        make_own_dir(&stage, OLD)?;
         Self::reopen(home, common_dir, root, place)
     }
 

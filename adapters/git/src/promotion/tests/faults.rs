@@ -69,3 +69,10 @@ fn a_repository_is_settled_whenever_the_disk_stops_to_work() {
 fn a_repository_is_settled_whenever_the_disk_is_full() {
     each_operation_fails(IndexMode::Stage, Fault::FailFromHere(ENOSPC));
 }
+
+#[test]
+fn a_repository_is_settled_whenever_undoing_a_failure_fails_too() {
+    for gap in [2, 5, 11] {
+        each_operation_fails(IndexMode::Leave, Fault::FailAgain(EIO, gap));
+    }
+}

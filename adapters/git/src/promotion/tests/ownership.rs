@@ -39,6 +39,7 @@ fn what_root_writes_belongs_to_the_owner_of_the_repository() {
     set.delete(b"theirs", Mode::File, b"2").add(b"theirs", Mode::File, b"3").add(b"new/b", Mode::Executable, b"4");
     let mut promotion = repository.begin_promotion().expect("the lock");
     promotion.apply(set.lines(), &set, IndexMode::Stage, RECEIPT).expect("it is applied");
+    assert_eq!(owned_by_root(&fixture), "", "the owner can settle what root leaves");
     promotion.finish().expect("it is finished");
     drop(promotion);
     let stat = |name: &str| {
@@ -51,7 +52,10 @@ fn what_root_writes_belongs_to_the_owner_of_the_repository() {
     for entry in ["index", "isobox", "isobox/promotion.lock"] {
         assert_eq!(stat(&format!(".git/{entry}")).0, 12345, "{entry}");
     }
-    let find =
-        std::process::Command::new("find").arg(fixture.root()).args(["-uid", "0"]).output().expect("find is there");
-    assert_eq!(String::from_utf8_lossy(&find.stdout), "");
+    assert_eq!(owned_by_root(&fixture), "");
+}
+
+fn owned_by_root(fixture: &Fixture) -> String {
+    let find = std::process::Command::new("find").arg(fixture.root()).args(["-uid", "0"]).output();
+    String::from_utf8(find.expect("find is there").stdout).expect("UTF-8")
 }
