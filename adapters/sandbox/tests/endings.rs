@@ -210,6 +210,7 @@ fn a_signal_that_the_caller_ignores_is_ignored(backend: &str) -> Result<(), Fail
     unsafe {
         command.pre_exec(|| {
             libc::signal(libc::SIGHUP, libc::SIG_IGN);
+            libc::signal(libc::SIGCHLD, libc::SIG_IGN);
             Ok(())
         })
     };
@@ -268,7 +269,7 @@ fn usage_is_measured(name: &str) -> Result<(), Failed> {
 fn a_killed_stage_is_an_error() -> Result<(), Failed> {
     let backend = HostBackend::new();
     let stand = Stand::new(&backend)?;
-    let mut sandbox = stand.launch(&["sh", "-c", "kill -KILL $PPID; sleep 36000"])?;
+    let mut sandbox = stand.launch(&["sh", "-c", "kill -KILL $PPID; exec sleep 36000"])?;
     let error = sandbox.supervise(&mut PassOn).err().ok_or("the sandbox ended well")?;
     assert_eq!(error.to_string(), "watch the sandbox");
     Ok(())

@@ -56,7 +56,8 @@ impl AsFd for PidHandle {
 pub(super) struct Child {
     pid: Pid,
     handle: PidHandle,
-    status: Option<WaitStatus>,
+    /// `Some` once it was waited for; then `None` if nobody knows how it ended.
+    status: Option<Option<WaitStatus>>,
 }
 
 impl Child {
@@ -79,8 +80,10 @@ impl Child {
     pub(super) fn wait(&mut self) -> io::Result<()> {
         while self.status.is_none() {
             match waitpid(self.pid, None) {
-                Ok(status) => self.status = Some(status),
+                Ok(status) => self.status = Some(Some(status)),
                 Err(Errno::EINTR) => {}
+                // Who started isobox ignores SIGCHLD: then the kernel keeps no status. See wait(2), "NOTES".
+                Err(Errno::ECHILD) => self.status = Some(None),
                 Err(errno) => return Err(errno.into()),
             }
         }
@@ -89,7 +92,7 @@ impl Child {
 
     /// How it ended, in words; `None` while nobody waited for it.
     pub(super) fn ending(&self) -> Option<String> {
-        match self.status? {
+        match self.status?? {
             WaitStatus::Exited(_, code) => Some(format!("it exited with code {code}")),
             WaitStatus::Signaled(_, signal, _) => Some(format!("it died of {signal}")),
             _ => None,
