@@ -1,6 +1,5 @@
 //! What the backend claims to enforce.
 
-use super::filter;
 use super::view::ProcView;
 use crate::stage::devices::{self, Guard};
 use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
@@ -39,8 +38,7 @@ fn claim(control: Control, findings: &Findings) -> Enforcement {
         Control::Network => by("network namespace with loopback only"),
         Control::Processes => processes(findings),
         Control::Privileges => by("user namespace, no capabilities, no_new_privs, seccomp"),
-        Control::Syscalls if filter::is_available() => by("seccomp filter"),
-        Control::Syscalls => not("there is no system call filter for this architecture"),
+        Control::Syscalls => by("seccomp filter"),
         Control::Ipc => by("IPC, UTS and cgroup namespaces"),
         Control::Environment => by("cleared environment, PID namespace"),
         Control::Credentials => by("private HOME, no /run, no host sockets, seccomp against keyrings"),

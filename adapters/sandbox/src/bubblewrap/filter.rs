@@ -78,11 +78,6 @@ const FAMILIES: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::
 /// Multipath TCP is not seen by rules on TCP. `IPPROTO_MPTCP` of linux/in.h.
 const MPTCP: i32 = 262;
 
-/// Whether this machine's architecture has a filter.
-pub(super) fn is_available() -> bool {
-    architecture().is_ok()
-}
-
 fn architecture() -> io::Result<TargetArch> {
     std::env::consts::ARCH.try_into().map_err(io::Error::other)
 }

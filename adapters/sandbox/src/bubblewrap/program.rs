@@ -65,11 +65,15 @@ pub(super) fn settings() -> [Option<String>; 3] {
 
 /// `reason`, with the remedy if the cause is a setting that is known.
 pub(super) fn with_remedy(reason: &str) -> String {
-    let holds = |file: &str, value: &str| std::fs::read_to_string(file).is_ok_and(|found| found.trim() == value);
-    match OBSTACLES.iter().find(|(file, value, _)| holds(file, value)) {
-        Some((_, _, remedy)) => format!("{reason}; {remedy}"),
+    match remedy(|file| std::fs::read_to_string(file).ok()) {
+        Some(remedy) => format!("{reason}; {remedy}"),
         None => reason.to_owned(),
     }
+}
+
+fn remedy(read: impl Fn(&str) -> Option<String>) -> Option<&'static str> {
+    let stands = |file, value| read(file).is_some_and(|found| found.trim() == value);
+    OBSTACLES.iter().find(|(file, value, _)| stands(file, value)).map(|(_, _, remedy)| *remedy)
 }
 
 #[cfg(test)]
@@ -102,6 +106,16 @@ mod tests {
         for path in [&b""[..], b".", b"/nonexistent"] {
             assert_eq!(find(path), Err(expected.to_owned()));
         }
+    }
+
+    #[test]
+    fn a_setting_that_keeps_namespaces_away_is_named() {
+        let ubuntu = |file: &str| (file == OBSTACLES[0].0).then(|| "1\n".to_owned());
+        assert!(remedy(ubuntu).is_some_and(|remedy| remedy.contains("AppArmor")));
+        let debian = |file: &str| (file == OBSTACLES[1].0).then(|| "0\n".to_owned());
+        assert!(remedy(debian).is_some_and(|remedy| remedy.contains("kernel.unprivileged_userns_clone=1")));
+        assert_eq!(remedy(|_| Some("17\n".to_owned())), None);
+        assert_eq!(remedy(|_| None), None);
     }
 
     #[test]
