@@ -60,7 +60,8 @@ impl Workspaces for GixWorkspaces {
 
     fn dispose(&self, state: &[u8]) -> Result<(), WorkspaceError> {
         let layout = layout(state)?;
-        disposal::remove(layout.container()).map_err(|e| failure(&format!("remove the workspace {}", layout.shown()), e))
+        disposal::remove(layout.container())
+            .map_err(|e| failure(&format!("remove the workspace {}", layout.shown()), e))
     }
 
     fn retain(&self, state: &[u8]) -> Result<PathBuf, WorkspaceError> {
@@ -78,8 +79,7 @@ impl Workspaces for GixWorkspaces {
 }
 
 fn layout(state: &[u8]) -> Result<Layout, WorkspaceError> {
-    Layout::decode(state)
-        .ok_or_else(|| failure("read what names a workspace", io::Error::from(ErrorKind::InvalidData)))
+    Layout::decode(state).ok_or_else(|| failure("read what names a workspace", io::Error::from(ErrorKind::InvalidData)))
 }
 
 /// A commit that no Workspace can be made from.
