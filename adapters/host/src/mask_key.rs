@@ -179,6 +179,16 @@ mod tests {
     }
 
     #[test]
+    fn a_key_that_another_process_made_first_is_not_replaced() {
+        let home = Home::new();
+        let key = home.load().unwrap();
+        let folder = home.key().parent().unwrap().to_owned();
+        create(&folder, &home.key()).unwrap();
+        assert_eq!(home.load().unwrap(), key);
+        assert_eq!(fs::read_dir(folder).unwrap().count(), 1);
+    }
+
+    #[test]
     fn a_digest_depends_on_the_key_and_the_secret_alone() {
         let (one, other) = (MaskKey([1; LENGTH]), MaskKey([2; LENGTH]));
         assert_eq!(one.digest(b"hunter2"), one.digest(b"hunter2"));
