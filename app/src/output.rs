@@ -1,5 +1,6 @@
 //! Everything that isobox prints: nothing else in the program writes to its streams.
 
+mod caller_stream;
 pub(crate) mod changes;
 pub(crate) mod console;
 pub(crate) mod errors;

@@ -1,6 +1,7 @@
 //! Standard output: raw when it is piped, escaped when it is a terminal; and the caller's streams of `run` and `tool`.
 
 use crate::failure::{Failure, FailureKind};
+use crate::output::caller_stream::CallerStream;
 use crate::output::terminal::TerminalWriter;
 use crate::use_case::attempt::Caller;
 use std::fs::File;
@@ -49,7 +50,7 @@ pub(crate) fn is_unwanted(failure: &Failure) -> bool {
 }
 
 fn content(stream: impl AsFd, is_terminal: bool) -> Result<Box<dyn Write>, Failure> {
-    let stream = unbuffered(stream)?;
+    let stream = CallerStream::new(unbuffered(stream)?);
     Ok(if is_terminal { Box::new(TerminalWriter::new(stream)) } else { Box::new(stream) })
 }
 

@@ -5,6 +5,7 @@ mod look;
 mod place;
 mod preflight;
 mod promote;
+mod streams;
 mod support;
 mod terminal;
 mod usage;

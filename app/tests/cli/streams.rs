@@ -1,0 +1,28 @@
+//! Streams of `run` beside what the security tests attack.
+
+use isobox_tests::{on_every_backend, outcome};
+use nix::fcntl::{FcntlArg, fcntl};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::io::Read;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+#[test]
+fn a_signal_ends_the_workload_although_nobody_reads_its_output() {
+    on_every_backend(|case| {
+        let arguments = ["run", "--backend", case.backend.name(), "--", "yes"];
+        let mut command = case.project.isobox_command(&arguments);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start");
+        let mut stdout = child.stdout.take().expect("a pipe");
+        fcntl(&stdout, FcntlArg::F_SETPIPE_SZ(4096)).expect("a short pipe");
+        stdout.read_exact(&mut [0]).expect("it runs");
+        let asked = Instant::now();
+        kill(Pid::from_raw(i32::try_from(child.id()).expect("a pid")), Signal::SIGTERM).expect("signal");
+        let ended = outcome(child.wait_with_output().expect("wait"));
+        assert!(asked.elapsed() < Duration::from_secs(10), "{ended:?}");
+        assert_eq!(ended.code, 143, "{ended:?}");
+        assert_eq!(case.record()["outcome"], "interruption");
+        drop(stdout);
+    });
+}
