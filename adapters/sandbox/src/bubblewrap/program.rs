@@ -72,7 +72,7 @@ pub(super) fn with_remedy(reason: &str) -> String {
 }
 
 fn remedy(read: impl Fn(&str) -> Option<String>) -> Option<&'static str> {
-    let stands = |file, value| read(file).is_some_and(|found| found.trim() == value);
+    let stands = |file: &str, value: &str| read(file).is_some_and(|found| found.trim() == value);
     OBSTACLES.iter().find(|(file, value, _)| stands(file, value)).map(|(_, _, remedy)| *remedy)
 }
 
