@@ -59,7 +59,7 @@ fn what_deserves_a_look_is_flagged() {
         ("ln -s /etc/passwd absolute", "absolute", "link"),
         ("ln -s ../../../etc escaping", "escaping", "link"),
         ("chmod +x README.md", "README.md", "mode"),
-        ("echo '[submodule \"x\"]' > .gitmodules", ".gitmodules", "submodule"),
+        ("echo '[submodule \"x\"]' > .gitmodules", ".gitmodules", "git_control"),
         ("mkdir .vscode; echo '{}' > .vscode/tasks.json", ".vscode/tasks.json", "editor"),
         ("echo x > AGENTS.md", "AGENTS.md", "agent"),
         ("echo '# x' >> .isobox/config.yaml", ".isobox/config.yaml", "policy"),

@@ -129,7 +129,7 @@ impl Project {
         let mut command = match self.steps_down() {
             false => Command::new(program),
             true => {
-                let mut command = Command::new("setpriv");
+                let mut command = Command::new("/usr/bin/setpriv");
                 let id = ORDINARY_ID.to_string();
                 command.args(["--reuid", &id, "--regid", &id, "--clear-groups", "--"]).arg(program);
                 command
