@@ -27,6 +27,7 @@ type Case = fn(&str) -> Result<(), Failed>;
 
 const CASES: &[(&str, Case)] = &[
     ("a_killed_supervisor_takes_the_workload_with_it", a_killed_supervisor_takes_the_workload_with_it),
+    ("a_supervisor_killed_at_any_moment_leaves_nothing", a_supervisor_killed_at_any_moment_leaves_nothing),
     ("every_ending_signal_interrupts", every_ending_signal_interrupts),
     ("a_signal_that_the_caller_ignores_is_ignored", a_signal_that_the_caller_ignores_is_ignored),
     ("a_thousand_daemons_are_counted_and_killed", a_thousand_daemons_are_counted_and_killed),
@@ -40,6 +41,7 @@ fn main() {
     let words: Vec<String> = std::env::args().collect();
     match words.get(1).map(String::as_str) {
         Some("supervise") => supervise(&words[2], &words[3]),
+        Some("kill-many") => kill_many(&words[2]).expect("supervisors can be started and killed"),
         _ => run_cases(),
     }
 }
@@ -104,6 +106,31 @@ fn supervisor(backend: &str, script: &str) -> Result<Command, Failed> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["supervise", backend, script]).stdout(Stdio::piped()).stdin(Stdio::null());
     Ok(command)
+}
+
+/// Kills supervisors at moments spread over the time that a Sandbox takes to come up and to end, and waits until
+/// every process that became an orphan has ended. Killed itself if that takes too long.
+fn kill_many(backend: &str) -> Result<(), Failed> {
+    const KILLS: u32 = 40;
+    const SPREAD: Duration = Duration::from_millis(40);
+    // SAFETY: both calls take numbers; orphans of this process's descendants become its children.
+    unsafe {
+        libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+        libc::alarm(u32::try_from(PROMPTLY.as_secs())?);
+    }
+    for number in 0..KILLS {
+        let mut child = supervisor(backend, "sleep 0.01 & setsid sleep 36000 & sleep 0.01")?.spawn()?;
+        let moment = Instant::now() + SPREAD * number / KILLS;
+        while Instant::now() < moment {
+            std::hint::spin_loop();
+        }
+        child.kill()?;
+        child.wait()?;
+    }
+    // SAFETY: a null status is allowed. Every other child was waited for above.
+    while unsafe { libc::waitpid(-1, std::ptr::null_mut(), 0) } > 0 {}
+    std::io::stdout().write_all(b"nothing left")?;
+    Ok(())
 }
 
 // ---- processes ----
@@ -186,6 +213,14 @@ fn a_killed_supervisor_takes_the_workload_with_it(backend: &str) -> Result<(), F
     child.kill()?;
     child.wait()?;
     assert_all_end(&sleepers)
+}
+
+fn a_supervisor_killed_at_any_moment_leaves_nothing(backend: &str) -> Result<(), Failed> {
+    let temporary = tempfile::TempDir::new()?;
+    let output =
+        Command::new(std::env::current_exe()?).args(["kill-many", backend]).env("TMPDIR", temporary.path()).output()?;
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "nothing left", "{output:?}");
+    Ok(())
 }
 
 fn every_ending_signal_interrupts(backend: &str) -> Result<(), Failed> {
