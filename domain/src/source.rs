@@ -8,8 +8,8 @@ use crate::repo_path::RepoPath;
 pub struct WorkspaceSource {
     /// Absolute host path of the working tree's root, any bytes.
     pub host_path: Vec<u8>,
-    /// Identity of the repository that survives a move: the oid of a root commit reachable from the pinned one
-    /// (the smallest, when there are several). `None` where history is cut off (shallow).
+    /// Identity of the repository that survives a move: the root commit in which the chain of first parents from the
+    /// pinned one ends. `None` where history is cut off (shallow).
     pub root_commit: Option<GitOid>,
     /// The commit that everything is made from.
     pub commit: GitOid,

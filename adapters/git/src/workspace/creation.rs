@@ -1,11 +1,11 @@
 //! Making a Workspace.
 
 use super::checkout::{Made, checkout};
-use super::failure;
 use super::git_dir::{self, Contents};
 use super::layout::Layout;
 use super::materialiser::Materialiser;
 use super::pinned::{Pinned, Tracked};
+use super::{disposal, failure};
 use crate::GixRepository;
 use crate::stat_cache::{Freshness, StatCacheEntry, StatCacheWriter};
 use isobox_domain::escape::Escaped;
@@ -21,16 +21,23 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Up to this many objects, writing them beside the checkout costs more than it saves.
 const OBJECTS_OF_ONE_THREAD: usize = 64;
 
-/// Makes the Workspace of `source`, a commit of `repository`, at `layout`. What a failure leaves there is to be disposed.
+/// Makes the Workspace of `source`, a commit of `repository`, at `layout`, where nothing may be yet.
 pub(super) fn create(
     repository: &GixRepository,
     layout: &Layout,
     source: &WorkspaceSource,
 ) -> Result<Workspace, WorkspaceError> {
-    let mut pinned = Pinned::read(repository, &source.commit)?;
+    let pinned = Pinned::read(repository, &source.commit)?;
     make_directories(layout).map_err(|e| failure("make the workspace's directory", e))?;
+    write(layout, pinned, source.branch.as_deref()).inspect_err(|_| {
+        // Best effort: whoever noted the state disposes it again, and hears what stands in the way.
+        disposal::remove(layout.container()).unwrap_or_default();
+    })
+}
+
+fn write(layout: &Layout, mut pinned: Pinned, branch: Option<&[u8]>) -> Result<Workspace, WorkspaceError> {
     let materialiser = Materialiser::new(&pinned.base, pinned.repositories.clone())?;
-    let (made, pack) = fill(layout, &pinned, &materialiser, source.branch.as_deref())?;
+    let (made, pack) = fill(layout, &pinned, &materialiser, branch)?;
     let hash = pinned.repositories[0].object_hash();
     git_dir::write_index(&layout.root().join(".git"), hash, &pinned.tracked, &made)?;
     write_stat_cache(&layout.stat_cache(), &pinned.tracked, &made)

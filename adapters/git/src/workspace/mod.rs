@@ -42,11 +42,7 @@ impl Workspaces for GixWorkspaces {
     }
 
     fn create(&self, reserved: &[u8], request: &WorkspaceRequest<'_>) -> Result<Workspace, WorkspaceError> {
-        let layout = layout(reserved)?;
-        creation::create(&self.repository, &layout, request.source).inspect_err(|_| {
-            // Best effort: whoever noted the state disposes it again, and hears what stands in the way.
-            disposal::remove(layout.container()).unwrap_or_default();
-        })
+        creation::create(&self.repository, &layout(reserved)?, request.source)
     }
 
     fn capture(
