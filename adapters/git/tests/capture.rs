@@ -177,6 +177,29 @@ fn a_rule_file_that_is_a_link_has_no_rules() {
 }
 
 #[test]
+fn what_a_rule_file_beyond_the_budget_would_ignore_is_captured() {
+    let scene = two_files();
+    write(scene.root(), b".gitignore", "*.log\n".repeat(50_000));
+    write(scene.root(), b"d/.gitignore", "new\n");
+    write(scene.root(), b"d/new", "");
+    write(scene.root(), b"x.log", "kept\n");
+    let kept = scene.capture();
+    assert_eq!(kept.bytes(b"x.log"), Some(&b"kept\n"[..]));
+    assert_eq!(kept.left().iter().map(|(path, _)| *path).collect::<Vec<_>>(), [b"d/new"]);
+}
+
+#[test]
+fn a_result_is_captured_though_the_trusted_repository_is_gone() {
+    let scene = two_files();
+    write(scene.root(), b"a.txt", "two\n");
+    write(scene.root(), b"new", "new\n");
+    fs::rename(scene.repository(), scene.directory.path().join("moved")).expect("the repository is moved");
+    let kept = scene.capture();
+    assert_eq!(paths(&kept), [(&b"a.txt"[..], ChangeKind::Modified), (b"new", ChangeKind::Added)]);
+    assert_eq!((kept.bytes(b"a.txt"), kept.bytes(b"new")), (Some(&b"two\n"[..]), Some(&b"new\n"[..])));
+}
+
+#[test]
 fn ignore_rules_agree_with_git() {
     let rules = "*.o\n!keep.o\n/top\ndir/\na/**/z\n**/deep\nx?y\n[a-c]1\n[!a-c]2\n\\#hash\n\\!bang\ntrail \nkeep\\ \ntab\t\n\
                  foo/*\n!foo/bar\n*.tmp/\ncr\r\n/a/b/\nnot/anchored\n**\\/x\n***/y\n[[:digit:]]9\nq[]]q\n";

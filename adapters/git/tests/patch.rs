@@ -194,14 +194,14 @@ fn a_directory_that_came_or_went_is_applied() {
 fn text_beyond_the_limits_of_a_diff_is_a_literal() {
     let kept = round_trip(
         |root| {
-            write(root, b"long", "a line of text\n".repeat(300_000));
-            write(root, b"many", "\n".repeat(200_001));
-            write(root, b"few", "\n".repeat(200_000));
+            write(root, b"long", "a line of text\n".repeat(150_000));
+            write(root, b"many", "\n".repeat(100_001));
+            write(root, b"few", "\n".repeat(100_000));
         },
         |root| {
-            write(root, b"long", "a line of text\n".repeat(300_001));
-            write(root, b"many", "\n".repeat(200_002));
-            write(root, b"few", "\n".repeat(199_999));
+            write(root, b"long", "a line of text\n".repeat(150_001));
+            write(root, b"many", "\n".repeat(100_002));
+            write(root, b"few", "\n".repeat(99_999));
         },
     );
     let patch = String::from_utf8_lossy(&kept.patch);

@@ -1,18 +1,30 @@
 //! What capture compares with: the content of the pinned commit, as isobox materialised it.
 
 use crate::stat_cache::StatCacheEntry;
+use crate::workspace::base::Base;
 use crate::workspace::materialiser::Materialiser;
 use std::io;
 
 /// Gives the materialised content of paths of the pinned commit. It comes from the trusted repository and from the
 /// attributes of the pinned commit, never from the Workspace.
-pub(super) trait BaseContent {
-    /// The bytes that checkout wrote for `entry`; the target of a link. A submodule has none.
-    fn read(&mut self, entry: &StatCacheEntry) -> io::Result<Vec<u8>>;
+pub(super) struct BaseContent<'a> {
+    base: &'a Base,
+    /// Opened when a first path is asked for: most captures find nothing that is touched.
+    materialiser: Option<Materialiser>,
 }
 
-impl BaseContent for Materialiser {
-    fn read(&mut self, entry: &StatCacheEntry) -> io::Result<Vec<u8>> {
-        self.materialise(&entry.path, entry.mode, &entry.oid).map_err(io::Error::other)
+impl<'a> BaseContent<'a> {
+    /// The content of `base`. Opens nothing yet.
+    pub(super) fn new(base: &'a Base) -> Self {
+        Self { base, materialiser: None }
+    }
+
+    /// The bytes that checkout wrote for `entry`; the target of a link. A submodule has none.
+    pub(super) fn read(&mut self, entry: &StatCacheEntry) -> io::Result<Vec<u8>> {
+        let materialiser = match &mut self.materialiser {
+            Some(materialiser) => materialiser,
+            closed => closed.insert(Materialiser::open(self.base).map_err(io::Error::other)?),
+        };
+        materialiser.materialise(&entry.path, entry.mode, &entry.oid).map_err(io::Error::other)
     }
 }

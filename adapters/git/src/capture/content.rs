@@ -2,9 +2,10 @@
 
 use super::beneath::{self, Kind, Seen};
 use super::walk::{Entry, unreadable};
-use crate::patch;
+use crate::{oid, patch};
 use isobox_domain::change::{Mode, NotCapturedReason};
 use isobox_domain::content::{ContentId, ContentRef};
+use isobox_domain::git_oid::GitOid;
 use nix::errno::Errno;
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -81,6 +82,21 @@ impl Content {
             match expected.strip_prefix(&buffer[..count]) {
                 Some(rest) => expected = rest,
                 None => return Ok(false),
+            }
+        }
+    }
+
+    /// Whether it is Git's blob `oid`.
+    pub(super) fn is_blob(&mut self, oid: &GitOid) -> io::Result<bool> {
+        let oid = oid::to_gix(oid);
+        let mut hasher = gix::hash::hasher(oid.kind());
+        hasher.update(&gix::objs::encode::loose_header(gix::objs::Kind::Blob, self.length()));
+        let mut content = self.read()?;
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            match content.read(&mut buffer)? {
+                0 => return Ok(hasher.try_finalize().is_ok_and(|found| found == oid)),
+                count => hasher.update(&buffer[..count]),
             }
         }
     }

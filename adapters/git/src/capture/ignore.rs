@@ -70,7 +70,7 @@ impl Rules {
         lines(&self.text).nth(number.saturating_sub(1)).unwrap_or_default()
     }
 
-    fn origin(&self, line: &[u8], content: &mut dyn BaseContent) -> RuleOrigin {
+    fn origin(&self, line: &[u8], content: &mut BaseContent<'_>) -> RuleOrigin {
         let Some(base) = &self.base else { return RuleOrigin::Workload };
         let base_text = self.base_text.get_or_init(|| read_base(base, content));
         if lines(base_text).any(|known| known == line) { RuleOrigin::Commit } else { RuleOrigin::Workload }
@@ -115,7 +115,7 @@ impl Rule {
     }
 
     /// Why something that it ignores is not captured.
-    pub(super) fn reason(&self, content: &mut dyn BaseContent) -> NotCapturedReason {
+    pub(super) fn reason(&self, content: &mut BaseContent<'_>) -> NotCapturedReason {
         let line = self.rules.line(self.line_number);
         NotCapturedReason::Ignored {
             rule: line.to_vec(),
@@ -141,7 +141,7 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// A rule file of the commit that cannot be read has no rules: what the Workspace has is then the workload's.
-fn read_base(entry: &StatCacheEntry, content: &mut dyn BaseContent) -> Vec<u8> {
+fn read_base(entry: &StatCacheEntry, content: &mut BaseContent<'_>) -> Vec<u8> {
     match entry.mode {
         Mode::File | Mode::Executable => content.read(entry).unwrap_or_else(|_| Vec::new()),
         Mode::Symlink | Mode::Submodule => Vec::new(),

@@ -22,7 +22,6 @@ use crate::stat_cache::StatCacheEntry;
 use crate::workspace::base::Base;
 use crate::workspace::failure;
 use crate::workspace::layout::Layout;
-use crate::workspace::materialiser::Materialiser;
 use base_content::BaseContent;
 use content::{Content, Tap};
 use gix::hash::Kind;
@@ -57,7 +56,7 @@ pub(crate) fn capture(
         _ => Kind::Sha1,
     };
     let place = Place { root: host_path, stat_cache: &layout.stat_cache(), pack: &base.pack, hash };
-    capture_place(&place, &mut Materialiser::open(&base)?, sink)
+    capture_place(&place, BaseContent::new(&base), sink)
 }
 
 /// Where a Workspace lies, and what it was made from.
@@ -74,11 +73,11 @@ struct Place<'a> {
 
 fn capture_place(
     place: &Place<'_>,
-    content: &mut dyn BaseContent,
+    mut content: BaseContent<'_>,
     sink: &mut dyn CaptureSink,
 ) -> Result<(), WorkspaceError> {
     let survey = survey(place)?;
-    let renames = survey.candidates.match_up(content);
+    let renames = survey.candidates.match_up(&mut content);
     let mut capture = Capture { place, content, sink, renames, holes_left: content::MAX_HOLE_BYTES };
     if survey.is_clean {
         return capture.own_git();
@@ -128,7 +127,7 @@ fn walk_failure(place: &Place<'_>, error: io::Error) -> WorkspaceError {
 
 struct Capture<'a> {
     place: &'a Place<'a>,
-    content: &'a mut dyn BaseContent,
+    content: BaseContent<'a>,
     sink: &'a mut dyn CaptureSink,
     renames: Renames,
     holes_left: u64,
@@ -142,7 +141,7 @@ impl Capture<'_> {
             Found::Entry(entry) => self.entry(entry),
             Found::Left(path, reason) => self.leave(path, reason),
             Found::Ignored(path, rule) => {
-                let reason = rule.reason(self.content);
+                let reason = rule.reason(&mut self.content);
                 self.leave(path, reason)
             }
         }
@@ -165,7 +164,7 @@ impl Capture<'_> {
 
     fn deleted(&mut self, entry: StatCacheEntry, submodule: Option<RepoPath>) -> Result<(), WorkspaceError> {
         let path = entry.path.clone();
-        let mut old = Old::read(entry, self.content);
+        let mut old = Old::read(entry, &mut self.content);
         self.render(&path, Some(&mut old), None)?;
         let before = Some(old.before());
         self.line(ChangeLine::Change(Change { path, before, after: None, renamed_from: None, submodule }))
@@ -186,7 +185,7 @@ impl Capture<'_> {
             Err(reason) => return Ok(Err(reason)),
         };
         let Entry { path, base, submodule, .. } = entry;
-        let mut old = base.map(|base| Old::read(base, self.content));
+        let mut old = base.map(|base| Old::read(base, &mut self.content));
         match old.as_ref().map_or(Ok(false), |old| old.is_equal_to(&mut content)) {
             Ok(false) => {}
             Ok(true) if content.is_as_seen() => return Ok(Ok(())),

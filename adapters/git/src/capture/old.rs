@@ -17,7 +17,7 @@ pub(super) struct Old {
 
 impl Old {
     /// Reads the content of `entry`.
-    pub(super) fn read(entry: StatCacheEntry, content: &mut dyn BaseContent) -> Self {
+    pub(super) fn read(entry: StatCacheEntry, content: &mut BaseContent<'_>) -> Self {
         let content = match entry.mode {
             Mode::Submodule => Some(format!("Subproject commit {}\n", entry.oid).into_bytes()),
             // A change without the bytes before is worth more than no Change Set: they are not stored anyway.
@@ -28,11 +28,13 @@ impl Old {
 
     /// Whether mode and bytes are still the same. Content of another length is not read for that.
     pub(super) fn is_equal_to(&self, content: &mut Content) -> io::Result<bool> {
+        if self.entry.mode != content.mode() || self.entry.stat.size != content.length() {
+            return Ok(false);
+        }
         match &self.content {
-            Some(old) if self.entry.mode == content.mode() && old.len() as u64 == content.length() => {
-                content.is_equal_to(old)
-            }
-            _ => Ok(false),
+            Some(old) => content.is_equal_to(old),
+            // Checkout converts few files: the blob's name then tells as much as its bytes.
+            None => content.is_blob(&self.entry.oid),
         }
     }
 

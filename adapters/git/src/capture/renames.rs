@@ -41,7 +41,7 @@ impl Candidates {
     }
 
     /// Hashes the deleted content that has the length of an added one.
-    pub(super) fn match_up(self, content: &mut dyn BaseContent) -> Renames {
+    pub(super) fn match_up(self, content: &mut BaseContent<'_>) -> Renames {
         let mut renames = Renames::default();
         for entry in self.deleted.into_iter().filter(|entry| self.added_lengths.contains(&entry.stat.size)) {
             // What cannot be read is just not known as an origin.

@@ -20,9 +20,9 @@ use isobox_domain::repo_path::RepoPath;
 use std::io::{self, Read, Write};
 
 /// Longest text on either side of a text diff, in bytes.
-const MAX_TEXT_BYTES: u64 = 4 * 1024 * 1024;
+const MAX_TEXT_BYTES: u64 = 2 * 1024 * 1024;
 /// Most lines on either side of a text diff.
-const MAX_TEXT_LINES: usize = 200_000;
+const MAX_TEXT_LINES: usize = 100_000;
 /// Longest content that is rendered as a literal, in bytes: `git apply` takes no patch over 1 GiB, and both sides and
 /// their encoding have to fit in.
 const MAX_LITERAL_BYTES: u64 = 256 * 1024 * 1024;
