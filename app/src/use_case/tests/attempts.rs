@@ -190,7 +190,7 @@ fn a_record_that_cannot_be_published_leaves_everything_for_a_later_start() {
     world.break_down("publish");
     let failure = tried(&world).expect_err("a failure");
     assert!(failure.message.contains("the workspace was kept at "), "{failure}");
-    assert_eq!(world.standing().len(), 1);
+    assert_eq!((world.standing().len(), world.unfinished()), (1, 1));
     world.repair();
     world.recover();
     let record = &world.records()[0];

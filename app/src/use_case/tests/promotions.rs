@@ -94,6 +94,17 @@ fn events(world: &World) -> Vec<Event> {
     stored.into_iter().map(|stored| stored.event).collect()
 }
 
+/// An event about the newest record that follows no other.
+fn rejection(world: &World) -> Event {
+    Event {
+        task: world.records()[0].task,
+        subject: world.newest(),
+        previous: None,
+        at: isobox_ports::Clock::now(&FixedClock),
+        kind: EventKind::Rejected { reason: String::new() },
+    }
+}
+
 #[test]
 fn an_approved_result_is_written_and_the_event_says_how_it_was_approved() {
     let world = world();
@@ -142,6 +153,18 @@ fn another_promotion_of_the_same_result_in_between_wins_alone() {
 }
 
 #[test]
+fn what_happens_to_a_task_while_a_person_thinks_asks_for_another_look() {
+    let world = world();
+    let reject = || {
+        world.store.inner.append(&rejection(&world)).expect("appended");
+    };
+    let again = PromotionRequest { repetition: Repetition::Allowed, ..request(&world) };
+    let refused = promoted(&world, &again, &mut Person { meanwhile: &reject, ..agreeing() }).expect_err("a refusal");
+    assert_eq!(refused.chain()[1], "what happened to the task changed after the promotion was shown");
+    assert_eq!(readme(&world), b"hello\n");
+}
+
+#[test]
 fn a_promotion_whose_event_was_not_stored_is_recorded_by_the_next_start_once() {
     let world = world();
     world.break_down("append");
@@ -149,13 +172,7 @@ fn a_promotion_whose_event_was_not_stored_is_recorded_by_the_next_start_once() {
     assert!(failure.chain()[1].starts_with("the repository was changed, but that is not on record yet"));
     assert_eq!((readme(&world), events(&world)), (CHANGED.to_vec(), vec![]));
     world.repair();
-    let event = Event {
-        task: world.records()[0].task,
-        subject: world.newest(),
-        previous: None,
-        at: isobox_ports::Clock::now(&FixedClock),
-        kind: EventKind::Rejected { reason: String::new() },
-    };
+    let event = rejection(&world);
     let receipt = Receipt { records_directory: b"/records".to_vec(), event: event.clone() }.encode().expect("bytes");
     for _ in 0..2 {
         world.repository.leave_unfinished(&receipt);
