@@ -1,12 +1,13 @@
 //! Whether a working tree is as its HEAD says.
 
-use crate::discovery;
 use crate::repository::failure;
+use crate::{discovery, sparse_index};
 use gix::bstr::{BString, ByteSlice};
 use gix::status::index_worktree::Item as WorktreeItem;
 use gix::status::plumbing::index_as_worktree::EntryStatus;
 use gix::status::tree_index::TrackRenames;
 use gix::status::{Item, UntrackedFiles};
+use gix::worktree::IndexPersistedOrInMemory;
 use isobox_domain::source::{Cleanliness, DirtyEntry, DirtyState};
 use isobox_ports::RepositoryError;
 use std::collections::BTreeMap;
@@ -45,13 +46,17 @@ impl Dirt {
 
 fn look(repository: &gix::Repository) -> gix::Result<Dirt> {
     let mut dirt = Dirt::default();
-    let status = repository
+    let mut status = repository
         .status(gix::progress::Discard)?
         .untracked_files(UntrackedFiles::Collapsed)
         // gix opens submodules with their own configuration, filter drivers included: they are looked at below.
         .index_worktree_submodules(None)
         .index_worktree_rewrites(None)
         .tree_index_track_renames(TrackRenames::Disabled);
+    let index = repository.index_or_empty()?;
+    if index.is_sparse() {
+        status = status.index(IndexPersistedOrInMemory::InMemory(sparse_index::expand(repository, &index)?));
+    }
     for item in status.into_iter(Vec::<BString>::new())? {
         let item = item?;
         if let Some(state) = state(&item) {

@@ -13,6 +13,7 @@ mod ownership;
 mod patch;
 mod promotion;
 mod repository;
+mod sparse_index;
 mod stat_cache;
 mod workspace;
 

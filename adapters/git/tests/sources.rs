@@ -27,6 +27,7 @@ fn main() -> ExitCode {
             trial("a_packed_repository_with_deltas_is_a_source", packed),
             trial("a_partial_clone_is_refused", partial_clone),
             trial("a_bare_repository_is_refused", bare),
+            trial("a_repository_with_references_in_another_format_is_refused", reftable),
             trial("a_repository_without_commits_is_found_but_is_no_source", unborn),
             trial("a_directory_outside_of_any_repository_is_refused", no_repository),
             trial("the_git_directory_itself_is_refused", git_directory),
@@ -103,6 +104,8 @@ fn sparse() {
     commit(&app);
     git(&app, ["sparse-checkout", "set", "--cone", "elsewhere"]);
     assert!(!app.join("hidden").exists());
+    assert_eq!(dirt_of(&app), []);
+    git(&app, ["sparse-checkout", "set", "--cone", "--sparse-index", "elsewhere"]);
     let repository = GixRepository::discover(&app).expect("it is found");
     assert_eq!(repository.cleanliness().expect("it is looked at"), Cleanliness::Clean);
     let (_, workspace) = create(&place, &app);
@@ -188,6 +191,19 @@ fn partial_clone() {
     );
 }
 
+fn reftable() {
+    let place = Place::new();
+    git(place.path(), ["init", "--quiet", "--ref-format=reftable", "app"]);
+    commit(&place.join("app"));
+    assert_eq!(
+        refusal(&place.join("app")),
+        format!(
+            "the repository at {} keeps its references in a format that isobox does not read",
+            place.join("app").display()
+        )
+    );
+}
+
 fn bare() {
     let place = Place::new();
     git(place.path(), ["init", "--quiet", "--bare", "bare.git"]);
@@ -230,8 +246,9 @@ fn corrupt() {
 
 fn ownership() -> Vec<Trial> {
     let as_root = nix::unistd::geteuid().is_root();
-    let tests: [(&str, fn()); 2] = [
+    let tests: [(&str, fn()); 3] = [
         ("a_repository_of_another_user_is_refused_by_the_owners_uid", foreign),
+        ("a_repository_of_the_user_who_called_sudo_is_found", of_who_called_sudo),
         ("a_repository_of_another_user_is_found_where_the_user_says_it_is_safe", foreign_but_safe),
     ];
     let name = |name| if as_root { String::from(name) } else { format!("{name} (only root can give files away)") };
@@ -265,8 +282,20 @@ fn foreign_but_safe() {
     assert_eq!(repository.cleanliness().expect("it is looked at"), Cleanliness::Clean);
 }
 
+fn of_who_called_sudo() {
+    let place = Place::new();
+    let app = place.repository("app");
+    give_to(fixture::SUDO_UID, &app);
+    give_to(fixture::SUDO_UID, &app.join(".git"));
+    assert_eq!(dirt_of(&app), []);
+}
+
 fn give_away(path: &Path) {
-    nix::unistd::chown(path, Some(12345.into()), None).expect("root can give files away");
+    give_to(12345, path);
+}
+
+fn give_to(uid: u32, path: &Path) {
+    nix::unistd::chown(path, Some(uid.into()), None).expect("root can give files away");
 }
 
 fn dirt() {
