@@ -184,6 +184,11 @@ impl ChangeSet {
         self.contents.remove(&identity(content).id);
     }
 
+    /// Hands out other bytes for a content.
+    pub(super) fn damage(&mut self, content: &[u8], found: &[u8]) {
+        self.contents.insert(identity(content).id, found.to_vec());
+    }
+
     fn stage(&mut self, content: &[u8]) -> ContentRef {
         let identity = identity(content);
         self.contents.insert(identity.id, content.to_vec());

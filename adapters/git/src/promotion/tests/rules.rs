@@ -191,6 +191,18 @@ fn content_that_the_store_lost_changes_nothing() {
 }
 
 #[test]
+fn content_that_is_not_what_its_digest_says_changes_nothing() {
+    for (content, found) in [(b"two\r\n".as_slice(), b"bad\r\n".as_slice()), (b"../outside", b"../elsewhere")] {
+        let (fixture, mut set) = everything();
+        set.damage(content, found);
+        let before = fixture.tree();
+        assert!(matches!(fixture.promote(&set, IndexMode::Leave), Err(ApplyError::Io { .. })));
+        assert_eq!(fixture.tree(), before);
+        fixture.assert_nothing_is_left();
+    }
+}
+
+#[test]
 fn of_two_promotions_at_once_one_is_locked_out() {
     let (fixture, _) = everything();
     let (first, second) = (fixture.repository(), fixture.repository());
