@@ -6,7 +6,10 @@ use fixture::{Place, chain, commit, create, git, git_command, root, trial};
 use isobox_git::{GixRepository, GixWorkspaces};
 use isobox_ports::fake::RecordingSink;
 use isobox_ports::{TrustedRepository, WorkspaceError, WorkspaceRequest, Workspaces};
+use libtest_mimic::Trial;
 use nix::fcntl::{OFlag, openat};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sched::{CloneFlags, unshare};
 use nix::sys::stat::{Mode, mkdirat};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -19,7 +22,15 @@ use std::process::{ExitCode, Stdio};
 
 fn main() -> ExitCode {
     fixture::run(|| {
+        let as_root = nix::unistd::geteuid().is_root();
+        let name = "no_space_left_is_said_and_leaves_nothing";
+        let name = if as_root { name.into() } else { format!("{name} (only root can mount a small file system)") };
+        let full = Trial::test(name, || {
+            no_space_left();
+            Ok(())
+        });
         vec![
+            full.with_ignored_flag(!as_root),
             trial("git_inside_finds_nothing_changed_without_reading_a_file", status_reads_nothing),
             trial("git_inside_commits_as_the_host_user", commits_as_the_host_user),
             trial("git_inside_has_the_pinned_commit_alone", has_the_pinned_commit_alone),
@@ -230,6 +241,27 @@ fn many_files() {
     let mut sink = RecordingSink::default();
     workspaces.capture(&workspace.state, &workspace.mount, &mut sink).expect("it is captured");
     assert_eq!(sink.lines, []);
+}
+
+fn no_space_left() {
+    let place = Place::new();
+    let app = place.repository("app");
+    fs::write(app.join("large"), vec![b'x'; 1 << 20]).expect("a file is written");
+    commit(&app);
+    fs::create_dir_all(place.workspaces_root()).expect("a directory is made");
+    // Of this thread and those that it starts alone.
+    unshare(CloneFlags::CLONE_FS | CloneFlags::CLONE_NEWNS).expect("a mount namespace is made");
+    mount(None::<&str>, "/", None::<&str>, MsFlags::MS_PRIVATE | MsFlags::MS_REC, None::<&str>).expect("it is private");
+    let small = Some("size=256k");
+    mount(Some("tmpfs"), &place.workspaces_root(), Some("tmpfs"), MsFlags::empty(), small).expect("it is mounted");
+    let repository = GixRepository::discover(&app).expect("it is found");
+    let source = repository.source().expect("it is a source");
+    let workspaces = GixWorkspaces::new(repository, place.workspaces_root());
+    let reserved = workspaces.reserve().expect("a place is reserved");
+    let error = workspaces.create(&reserved, &WorkspaceRequest { source: &source }).expect_err("there is no space");
+    assert!(matches!(error, WorkspaceError::Full { .. }), "{}", chain(&error));
+    assert_eq!(fs::read_dir(place.workspaces_root()).expect("it is read").count(), 0);
+    umount2(&place.workspaces_root(), MntFlags::MNT_DETACH).expect("it is unmounted");
 }
 
 fn deep_directories() {
