@@ -4,7 +4,6 @@ use crate::GixRepository;
 use crate::git_config;
 use crate::ownership::{ForeignPath, find_foreign};
 use crate::repository::failure;
-use gix::ObjectId;
 use gix::discover::repository::Path as Found;
 use gix::discover::upwards::{Options, TrustPolicy};
 use gix::sec::Trust;
@@ -137,18 +136,6 @@ fn prefix(directory: &Path, root: &Path) -> Result<Option<RepoPath>, RepositoryE
             "change to a directory of the working tree",
         )
     })
-}
-
-/// The root commit in which the chain of first parents from `commit` ends; `None` where history is cut off.
-pub(crate) fn root_commit(repository: &gix::Repository, commit: ObjectId) -> Result<Option<ObjectId>, RepositoryError> {
-    let walk = || {
-        if repository.is_shallow()? {
-            return Ok(None);
-        }
-        let mut history = repository.rev_walk([commit]).first_parent_only().all()?;
-        history.try_fold(None, |_, step| step.map(|step| Some(step.id)))
-    };
-    walk().map_err(|e: gix::Error| failure(&format!("walk the history of commit {commit}"), e))
 }
 
 fn refused(reason: String, hint: &str) -> RepositoryError {

@@ -8,6 +8,7 @@ mod capture;
 mod cleanliness;
 mod discovery;
 mod git_config;
+mod history;
 mod oid;
 mod ownership;
 mod patch;

@@ -1,6 +1,6 @@
 //! The trusted repository, for looking.
 
-use crate::{cleanliness, discovery, oid, promotion};
+use crate::{cleanliness, discovery, history, oid, promotion};
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::{Cleanliness, WorkspaceSource};
 use isobox_ports::{Promotion, RepositoryError, TrustedRepository};
@@ -73,9 +73,11 @@ impl TrustedRepository for GixRepository {
         let commit = commit.detach();
         let decoded = repository.find_commit(commit).map_err(|e| failure(&format!("read commit {commit}"), e))?;
         decoded.tree().map_err(|e| failure(&format!("read the tree of commit {commit}"), e))?;
+        let root_commit = history::root_commit(&repository, commit)
+            .map_err(|e| failure(&format!("walk the history of commit {commit}"), e))?;
         Ok(WorkspaceSource {
             host_path: self.root().as_os_str().as_bytes().to_vec(),
-            root_commit: discovery::root_commit(&repository, commit)?.map(|root| oid::from_gix(&root)),
+            root_commit: root_commit.map(|root| oid::from_gix(&root)),
             commit: oid::from_gix(&commit),
             branch,
             working_directory: self.prefix().cloned(),

@@ -21,6 +21,7 @@ fn main() -> ExitCode {
             trial("a_linked_worktree_is_a_source_of_its_own", linked_worktree),
             trial("a_detached_head_gives_a_workspace_without_a_branch", detached_head),
             trial("a_shallow_repository_has_no_root_commit", shallow),
+            trial("the_root_of_history_is_the_same_with_and_without_what_is_known_of_it", root_of_history),
             trial("a_sparse_repository_gives_every_file_and_says_so", sparse),
             trial("a_sha256_repository_is_a_source", sha256),
             trial("submodules_are_checked_out_where_their_objects_are_and_told_otherwise", submodules),
@@ -94,6 +95,33 @@ fn shallow() {
     assert_eq!(repository.source().expect("it is a source").root_commit, None);
     let (_, workspace) = create(&place, &place.join("shallow"));
     assert_eq!(git(root(&workspace), ["status", "--porcelain"]), "");
+}
+
+fn root_of_history() {
+    let place = Place::new();
+    let app = place.repository("app");
+    let root = git(&app, ["rev-parse", "HEAD"]);
+    git(&app, ["checkout", "--quiet", "--orphan", "other"]);
+    git(&app, ["commit", "--quiet", "-m", "another root"]);
+    git(&app, ["checkout", "--quiet", "main"]);
+    git(&app, ["merge", "--quiet", "--allow-unrelated-histories", "-m", "both", "other"]);
+    let found = || {
+        let source = GixRepository::discover(&app).and_then(|repository| repository.source());
+        source.expect("it is a source").root_commit.map(|root| root.to_string())
+    };
+    assert_eq!(found(), Some(root.clone()));
+    fs::create_dir(app.join(".git/isobox")).expect("isobox's directory is made");
+    create(&place, &app);
+    let known = fs::read_to_string(app.join(".git/isobox/history")).expect("it is kept");
+    assert_eq!(known, format!("{} {root}\n", git(&app, ["rev-parse", "HEAD"])));
+    commit(&app);
+    assert_eq!(found(), Some(root.clone()));
+    // A commit that is not in this history says nothing of it.
+    let other = git(&app, ["rev-parse", "other"]);
+    for wrong in [format!("{other} {other}\n"), "nonsense".into(), String::new()] {
+        fs::write(app.join(".git/isobox/history"), wrong).expect("it is written");
+        assert_eq!(found(), Some(root.clone()));
+    }
 }
 
 fn sparse() {

@@ -6,8 +6,8 @@ use super::layout::Layout;
 use super::materialiser::Materialiser;
 use super::pinned::{Pinned, Tracked};
 use super::{disposal, failure};
-use crate::GixRepository;
 use crate::stat_cache::{Freshness, StatCacheEntry, StatCacheWriter};
+use crate::{GixRepository, history};
 use isobox_domain::escape::Escaped;
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::WorkspaceSource;
@@ -29,10 +29,15 @@ pub(super) fn create(
 ) -> Result<Workspace, WorkspaceError> {
     let pinned = Pinned::read(repository, &source.commit)?;
     make_directories(layout).map_err(|e| failure("make the workspace's directory", e))?;
-    write(layout, pinned, source.branch.as_deref()).inspect_err(|_| {
+    let workspace = write(layout, pinned, source.branch.as_deref()).inspect_err(|_| {
         // Best effort: whoever noted the state disposes it again, and hears what stands in the way.
         disposal::remove(layout.container()).unwrap_or_default();
-    })
+    })?;
+    if let Some(root) = &source.root_commit {
+        // Without it, the next look at the source takes longer.
+        history::remember(repository.common_dir(), &source.commit, root).unwrap_or_default();
+    }
+    Ok(workspace)
 }
 
 fn write(layout: &Layout, mut pinned: Pinned, branch: Option<&[u8]>) -> Result<Workspace, WorkspaceError> {
