@@ -1,14 +1,17 @@
 //! The adapters of this crate keep what every adapter of their ports keeps.
 
 use isobox_domain::policy::ProjectPolicy;
-use isobox_host::{POLICY_PATH, RandomTaskIds, SystemClock, YamlPolicySource};
-use isobox_ports::PolicyError;
+use isobox_host::{FsProjectFiles, POLICY_PATH, RandomTaskIds, SystemClock, YamlPolicySource};
 use isobox_ports::contract::machine::{clock_cases, task_ids_cases};
 use isobox_ports::contract::policy_source::{self, InPlace};
+use isobox_ports::contract::project_files::{self, LinkTarget, Project};
+use isobox_ports::{PolicyError, ProjectFiles};
 use libtest_mimic::Arguments;
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use tempfile::TempDir;
 
 const POLICY: &str = "api_version: isobox.dev/v1alpha1\nkind: ProjectPolicy\ntool_call: {enabled: true}\n";
 
@@ -30,9 +33,58 @@ fn load(place: InPlace) -> Result<Option<ProjectPolicy>, PolicyError> {
     policy_source::read(&YamlPolicySource::new(project.path()))
 }
 
+/// A project in a directory, and what lies outside of it.
+struct Folder {
+    directory: TempDir,
+    files: FsProjectFiles,
+}
+
+impl Folder {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        for folder in ["project", "outside"] {
+            fs::create_dir(directory.path().join(folder)).expect("a folder");
+        }
+        let files = FsProjectFiles::new(directory.path().join("project"));
+        Self { directory, files }
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.directory.path().join("project").join(path)
+    }
+}
+
+impl Project for Folder {
+    fn files(&self) -> &dyn ProjectFiles {
+        &self.files
+    }
+
+    fn link(&self, path: &str, to: LinkTarget) {
+        let outside = self.directory.path().join("outside");
+        let target = if to == LinkTarget::Directory { outside } else { outside.join("file") };
+        symlink(target, self.path(path)).expect("a link");
+    }
+
+    fn directory(&self, path: &str) {
+        fs::create_dir(self.path(path)).expect("a folder");
+    }
+
+    fn is_there(&self, path: &str) -> bool {
+        self.path(path).symlink_metadata().is_ok()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let outside = fs::read_dir(self.directory.path().join("outside")).map(Iterator::count);
+        assert!(std::thread::panicking() || outside.is_ok_and(|count| count == 0), "something was written outside");
+    }
+}
+
 fn main() -> ExitCode {
     let mut trials = policy_source::cases("yaml", load);
     trials.extend(clock_cases("system", || SystemClock));
     trials.extend(task_ids_cases("random", || RandomTaskIds));
+    trials.extend(project_files::cases("handles", Folder::new));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

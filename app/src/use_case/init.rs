@@ -59,6 +59,41 @@ fn with_rule(mut ignored: Vec<u8>) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use isobox_domain::policy::ProjectPolicy;
+    use isobox_ports::PolicyError;
+    use isobox_ports::contract::project_files::{LinkTarget, Project};
+    use isobox_ports::fake::InMemoryProjectFiles;
+
+    /// A policy is there if its file is.
+    struct Policy<'a>(&'a InMemoryProjectFiles);
+
+    impl PolicySource for Policy<'_> {
+        fn load(&self) -> Result<Option<ProjectPolicy>, PolicyError> {
+            Ok(self.0.is_there(".isobox/config.yaml").then(ProjectPolicy::default))
+        }
+    }
+
+    fn initialised(files: &InMemoryProjectFiles) -> Result<Vec<RepoPath>, Failure> {
+        init(&Ports { files, policy: &Policy(files) }, ".isobox/config.yaml", "the policy\n")
+    }
+
+    #[test]
+    fn a_second_time_writes_nothing() {
+        let files = InMemoryProjectFiles::default();
+        assert_eq!(initialised(&files).expect("written").len(), 2);
+        assert_eq!(initialised(&files).expect("nothing to do"), []);
+        let policy = files.read(&path(".isobox/config.yaml").expect("a path")).expect("readable");
+        assert_eq!(policy.as_deref(), Some(&b"the policy\n"[..]));
+    }
+
+    #[test]
+    fn a_link_in_the_way_leaves_everything_as_it_was() {
+        let files = InMemoryProjectFiles::default();
+        files.link(".isobox", LinkTarget::Directory);
+        let refused = initialised(&files).expect_err("a refusal");
+        assert!(refused.to_string().contains("isobox does not write through it"), "{refused}");
+        assert!(!files.is_there(".gitignore"));
+    }
 
     #[test]
     fn the_rule_is_added_as_a_line_of_its_own() {

@@ -4,6 +4,7 @@ pub mod attempts;
 pub mod machine;
 pub mod object_store;
 pub mod policy_source;
+pub mod project_files;
 pub mod promotion;
 pub mod record_log;
 pub mod repository;

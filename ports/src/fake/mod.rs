@@ -1,6 +1,7 @@
 //! Fakes with state that obey the contracts, for tests of what stands on the ports.
 
 mod machine;
+mod project_files;
 mod recording_sink;
 mod repository;
 mod runtime_backend;
@@ -9,6 +10,7 @@ mod store_attempt;
 mod workspaces;
 
 pub use machine::{CountingTaskIds, FixedClock};
+pub use project_files::InMemoryProjectFiles;
 pub use recording_sink::RecordingSink;
 pub use repository::InMemoryRepository;
 pub use runtime_backend::{Line, Performance, Scene, ScriptedBackend};

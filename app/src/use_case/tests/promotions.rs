@@ -2,7 +2,7 @@
 
 use super::attempts::tried;
 use crate::failure::{Failure, FailureKind};
-use crate::use_case::fixture::{FixedClock, FragileStore, World, edit, path, source};
+use crate::use_case::fixture::{FragileStore, World, clock, edit, path, source};
 use crate::use_case::promote::{Extent, Ports, Promoted, PromotionRequest, Reviewer, promote};
 use crate::use_case::settle::{self, Receipt, settle};
 use isobox_domain::change::{ChangeLine, Mode};
@@ -71,7 +71,7 @@ fn promoted(world: &World, request: &PromotionRequest, person: &mut Person<'_>) 
         records: &world.store,
         objects: &world.store.inner,
         views: &world.store.inner,
-        clock: &FixedClock,
+        clock: &clock(),
         open_records: &open,
     };
     promote(&ports, request, person, &|progress| world.hear(progress))
@@ -100,7 +100,7 @@ fn rejection(world: &World) -> Event {
         task: world.records()[0].task,
         subject: world.newest(),
         previous: None,
-        at: isobox_ports::Clock::now(&FixedClock),
+        at: isobox_ports::Clock::now(&clock()),
         kind: EventKind::Rejected { reason: String::new() },
     }
 }

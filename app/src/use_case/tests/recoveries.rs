@@ -2,7 +2,7 @@
 
 use super::attempts::tried;
 use crate::use_case::disposal::{Disposal, Launched, PLACE};
-use crate::use_case::fixture::{FixedClock, World, edit};
+use crate::use_case::fixture::{World, clock, edit};
 use isobox_domain::outcome::Outcome;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
 use isobox_ports::fake::Performance;
@@ -35,7 +35,7 @@ fn an_attempt_that_was_killed_while_it_ran_becomes_an_interruption_with_what_it_
     let place = world.workspaces.reserve().expect("a place");
     attempt.note(PLACE, &place).expect("noted");
     let workspace = world.workspaces.create(&place, &WorkspaceRequest { source: &draft.source }).expect("made");
-    let launched = Launched { started_at: FixedClock.now(), mount: workspace.mount.clone() };
+    let launched = Launched { started_at: clock().now(), mount: workspace.mount.clone() };
     launched.note(&mut *attempt).expect("noted");
     let isobox_ports::WorkspaceMount::Directory { host_path } = workspace.mount;
     fs::write(host_path.join("README.md"), "half").expect("write");
@@ -45,7 +45,7 @@ fn an_attempt_that_was_killed_while_it_ran_becomes_an_interruption_with_what_it_
     world.recover();
     let record = &world.records()[0];
     assert_eq!((record.task, record.outcome), (draft.task, Outcome::Interruption));
-    assert_eq!(record.started_at, Some(FixedClock.now()));
+    assert_eq!(record.started_at, Some(clock().now()));
     assert_eq!(world.content(record.artifacts.stdout.expect("output").id), b"said");
     assert_eq!(record.artifacts.change_set.expect("changes").summary.modified, 1);
     assert_eq!(record.workspace, WorkspaceFate::Disposed);
