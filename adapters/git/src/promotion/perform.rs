@@ -14,6 +14,7 @@ use super::trouble::{conflict, while_doing, while_doing_to};
 use isobox_domain::repo_path::RepoPath;
 use isobox_ports::ApplyError;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 
 /// Performs every change of the journal, durably.
 pub(super) fn perform(site: &Site) -> Result<(), ApplyError> {
@@ -107,6 +108,12 @@ impl<'a> Mover<'a> {
         match moved {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(conflict(path, "it is not there any more"));
+            }
+            // On an overlay file system, a directory of a lower layer cannot be renamed. Its own permissions are then lost if this
+            // is undone: what was in it is put back into a fresh one.
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices && entry.old == Old::Directory => {
+                let parent = self.parent(&entry.path).map_err(while_doing_to("open the directory of", path))?;
+                return remove_empty_tree(parent, entry.path.file_name()).map_err(while_doing_to("remove", path));
             }
             moved => moved.map_err(while_doing_to("move away", path))?,
         }
@@ -229,6 +236,15 @@ fn split(path: &[u8]) -> (&[u8], &[u8]) {
     let above = parent_of(path);
     let name_at = if above.is_empty() { 0 } else { above.len() + 1 };
     (above, &path[name_at..])
+}
+
+/// Removes a directory below which there is nothing but directories.
+fn remove_empty_tree(parent: &Dir, name: &[u8]) -> io::Result<()> {
+    let dir = parent.open_below(name)?;
+    for below in dir.names()? {
+        remove_empty_tree(&dir, below?.as_bytes())?;
+    }
+    parent.remove_dir(name)
 }
 
 fn is_absent(error: &io::Error) -> bool {

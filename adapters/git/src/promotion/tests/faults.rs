@@ -3,7 +3,7 @@
 use super::super::fault::testing::{Fault, forget, plan};
 use super::fixture::{RECEIPT, everything};
 use isobox_ports::{ApplyError, IndexMode, TrustedRepository};
-use nix::libc::{EIO, ENOSPC};
+use nix::libc::{EIO, ENOSPC, EXDEV};
 
 fn each_operation_fails(index: IndexMode, fault: Fault) {
     let (template, set) = everything();
@@ -75,4 +75,10 @@ fn a_repository_is_settled_whenever_undoing_a_failure_fails_too() {
     for gap in [2, 5, 11] {
         each_operation_fails(IndexMode::Leave, Fault::FailAgain(EIO, gap));
     }
+}
+
+#[test]
+fn a_directory_that_cannot_be_renamed_is_replaced_or_restored_all_the_same() {
+    each_operation_fails(IndexMode::Leave, Fault::FailOnce(EXDEV));
+    each_operation_fails(IndexMode::Leave, Fault::FailAgain(EXDEV, 4));
 }
