@@ -110,6 +110,26 @@ fn binary_content_of_any_length_is_a_literal_both_ways() {
 }
 
 #[test]
+fn a_repository_with_sha256_names_takes_its_patch() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let repository = directory.path().join("repository");
+    fs::create_dir(&repository).expect("a directory is made");
+    git_line(&repository, &["init", "-q", "-b", "main", "--object-format=sha256"]);
+    write(&repository, b"binary", b"\0one");
+    write(&repository, b"text", "one\n");
+    git_line(&repository, &["add", "-A"]);
+    git_line(&repository, &["commit", "-q", "-m", "first"]);
+    let scene = Scene::of(directory);
+    let clone = scene.clone("clone");
+    write(scene.root(), b"binary", b"\0two");
+    write(scene.root(), b"text", "two\n");
+    let kept = scene.capture();
+    apply(&clone, &["--index"], &kept.patch);
+    assert_eq!(fs::read(clone.join("binary")).ok().as_deref(), Some(&b"\0two"[..]));
+    assert_eq!(fs::read(clone.join("text")).ok().as_deref(), Some(&b"two\n"[..]));
+}
+
+#[test]
 fn names_are_quoted_as_git_quotes_them() {
     let names: [&[u8]; 14] = [
         b"sp ace",

@@ -137,7 +137,7 @@ impl Walk {
         let name = &path[name_start..];
         let looked = self.descent.handle().and_then(|directory| Ok((beneath::look(&directory, name)?, directory)));
         match looked {
-            Err(errno) => self.leave_unknown(&[path, b"/"].concat(), unreadable(errno)),
+            Err(errno) => self.leave_unknown(path, unreadable(errno))?,
             Ok((seen, directory)) => self.classify(Name { path, name, directory, seen }, base)?,
         }
         Ok(())
@@ -145,8 +145,7 @@ impl Walk {
 
     fn classify(&mut self, name: Name<'_>, base: Option<StatCacheEntry>) -> io::Result<()> {
         if name.seen.device != self.device {
-            self.leave_unknown(&[name.path, b"/"].concat(), NotCapturedReason::OtherFileSystem);
-            return Ok(());
+            return self.leave_unknown(name.path, NotCapturedReason::OtherFileSystem);
         }
         let path = match RepoPath::parse(name.path) {
             Ok(path) => path,
@@ -201,10 +200,7 @@ impl Walk {
         }
         let opened = match self.descent.open(name.name) {
             Ok(opened) => opened,
-            Err(errno) => {
-                self.leave_unknown(&[name.path, b"/"].concat(), unreadable(errno));
-                return Ok(());
-            }
+            Err(errno) => return self.leave_unknown(name.path, unreadable(errno)),
         };
         if let (Some(reason), false) = (left_whole(&opened), is_known) {
             self.leave(name.path, reason);
@@ -246,11 +242,13 @@ impl Walk {
         self.found.push_back(Found::Left(path.to_vec(), reason));
     }
 
-    /// Leaves out a directory, given with a slash at its end, that the commit may have paths in.
-    fn leave_unknown(&mut self, prefix: &[u8], reason: NotCapturedReason) {
-        let path = prefix.strip_suffix(b"/").unwrap_or(prefix);
+    /// Leaves out something that may be a directory in which the commit has paths.
+    fn leave_unknown(&mut self, path: &[u8], reason: NotCapturedReason) -> io::Result<()> {
         self.leave(path, reason);
-        self.unknown.push(prefix.to_vec());
+        if self.base.has_below(path)? {
+            self.unknown.push([path, b"/"].concat());
+        }
+        Ok(())
     }
 }
 
