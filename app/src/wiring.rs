@@ -130,7 +130,12 @@ impl Project {
         let directories = Directories::from_environment();
         let root = directories.workspaces().map_err(unusable_directory)?;
         let workspaces = GixWorkspaces::new(repository.clone(), root);
-        let backends = (BubblewrapBackend::new(), HostBackend::new());
+        // Without a cache directory every call tries anew whether Sandboxes come up.
+        let bubblewrap = directories.cache().map_or_else(
+            |_| BubblewrapBackend::new(),
+            |cache_directory| BubblewrapBackend::remembering(&cache_directory),
+        );
+        let backends = (bubblewrap, HostBackend::new());
         Ok(Self { repository, workspaces, directories, backends, location })
     }
 

@@ -5,6 +5,7 @@ use super::{Attempted, Ports, Progress, Retention, TaskRequest, Tell};
 use crate::failure::{Failure, one_line};
 use crate::use_case::disposal::Disposal;
 use crate::use_case::view;
+use isobox_domain::content::ContentId;
 use isobox_domain::escape::Escaped;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
 use isobox_ports::{Attempt, WorkspaceMount};
@@ -36,15 +37,31 @@ pub(super) fn publish(
         Ok(digest) => digest,
         Err(error) => return Err(unpublished(Failure::from(error), &record, performed.workspace, disposal)),
     };
-    let view = view::write(ports.views, ports.objects, &record, &digest, &[], request.policy.views);
+    clear_up(ports, request, &record, &digest, disposal, tell);
+    Ok(Attempted { record, code: performed.code })
+}
+
+/// Writes the View and removes the Workspace, at the same time: neither needs the other, and the caller waits for both.
+fn clear_up(
+    ports: &Ports<'_>,
+    request: &TaskRequest,
+    record: &TaskRecord,
+    digest: &ContentId,
+    disposal: Option<Disposal>,
+    tell: Tell<'_>,
+) {
+    let (view, disposed) = std::thread::scope(|scope| {
+        let disposed = scope.spawn(|| disposal.map_or(Ok(()), |disposal| disposal.perform(ports.workspaces)));
+        let view = view::write(ports.views, ports.objects, record, digest, &[], request.policy.views);
+        (view, disposed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    });
     if let Err(error) = view {
         tell(Progress::Warning(&format!("the view of the record was not written: {}", one_line(&error))));
     }
-    if let Some(Err(error)) = disposal.map(|disposal| disposal.perform(ports.workspaces)) {
+    if let Err(error) = disposed {
         let error = one_line(&error);
         tell(Progress::Warning(&format!("the workspace was not removed, a later start tries again: {error}")));
     }
-    Ok(Attempted { record, code: performed.code })
 }
 
 // A Workspace is kept where the user asked for it, and where it alone holds what the workload did.
