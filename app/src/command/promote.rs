@@ -25,6 +25,7 @@ pub(super) fn promote(console: Console, arguments: &PromoteArguments) -> Result<
     let host_path = repository(arguments, &named.selected.record);
     let project = Project::at(&host_path, &named.store)
         .map_err(|failure| failure.with_hint("name the repository to promote into with --source"))?;
+    // A policy that cannot be read says nothing about views, and nothing else of it matters here.
     let views = project.policy().load().ok().flatten().unwrap_or_default().views;
     finish_interrupted(console, &project, &named.store, views);
     let request = PromotionRequest {

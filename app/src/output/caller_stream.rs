@@ -5,8 +5,9 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
+use std::os::unix::fs::FileTypeExt;
 
 /// Most bytes that a pipe takes without blocking once it is ready for any: PIPE_BUF of Linux; see pipe(7).
 const PIPE_BYTES: usize = libc::PIPE_BUF;
@@ -24,10 +25,11 @@ pub(crate) struct CallerStream {
 impl CallerStream {
     /// Takes over a stream. Where no descriptor is left for its signals, it waits without them.
     pub(crate) fn new(stream: File) -> Self {
-        let is_file = stream.metadata().is_ok_and(|found| found.is_file());
+        let kind = stream.metadata().map(|found| found.file_type());
+        let can_stall = kind.is_ok_and(|kind| kind.is_fifo() || kind.is_socket()) || stream.is_terminal();
         let ending = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]);
         let signals = SignalFd::with_flags(&ending, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).ok();
-        Self { stream, most_at_once: if is_file { usize::MAX } else { PIPE_BYTES }, signals }
+        Self { stream, most_at_once: if can_stall { PIPE_BYTES } else { usize::MAX }, signals }
     }
 
     /// Waits until something can be written, or writing would tell why not.
