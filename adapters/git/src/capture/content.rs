@@ -116,7 +116,9 @@ impl Content {
     pub(super) fn is_as_seen(&self) -> bool {
         match &self.source {
             Source::Target(_) => true,
-            Source::File(file) => beneath::look_at_open(file).is_ok_and(|now| now == self.seen),
+            // Not what it takes on disk: a file system may settle that later.
+            Source::File(file) => beneath::look_at_open(file)
+                .is_ok_and(|now| (now.stat, now.device) == (self.seen.stat, self.seen.device)),
         }
     }
 }
