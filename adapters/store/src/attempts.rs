@@ -48,8 +48,11 @@ impl Attempts for FsTaskStore {
         let tmp = self.shared.layout.tmp()?;
         let mut found: Vec<Box<dyn Attempt>> = Vec::new();
         for name in tmp.names().map_err(failed("list", &tmp.shown("")))? {
-            if let Some(attempt) = take_over(&self.shared, &tmp, &name)? {
-                found.push(Box::new(attempt));
+            match take_over(&self.shared, &tmp, &name) {
+                Ok(attempt) => found.extend(attempt.map(|attempt| Box::new(attempt) as Box<dyn Attempt>)),
+                // It belongs to another user, who will find it.
+                Err(error) if error.kind == StoreErrorKind::Unsuitable => {}
+                Err(error) => return Err(error),
             }
         }
         Ok(found)
@@ -75,7 +78,10 @@ fn take_over(store: &Arc<Shared>, tmp: &Dir, name: &str) -> Result<Option<FsAtte
     };
     let Some(file) = file else { return Ok(None) };
     let (journal, left) = Journal::replay(file).map_err(failed("read attempt", &subject))?;
-    let is_published = left.publishing.map_or(Ok(false), |record| store.make_durable(&record))?;
+    let is_published = match left.publishing {
+        Some(record) => store.is_published(&record)?,
+        None => false,
+    };
     if is_published || left.draft.is_none() {
         tmp.remove_dir(name).map_err(failed("remove attempt", &subject))?;
         return Ok(None);

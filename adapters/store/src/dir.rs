@@ -21,8 +21,9 @@ pub(crate) enum Access {
     Create,
     /// For reading and writing; it must not be there.
     CreateNew,
-    /// For reading and writing; emptied, or created.
-    Truncate,
+    /// For reading and writing; one that is there is removed first. Never emptied in place: a large artifact that was
+    /// linked into the store is the same file.
+    Fresh,
 }
 
 /// An open directory.
@@ -47,6 +48,13 @@ impl Dir {
         Ok(Self { fd, path: self.path.join(name) })
     }
 
+    /// Opens a directory in this one only to go on from there: it need not be readable.
+    pub(crate) fn passage<N: NixPath + AsRef<Path> + ?Sized>(&self, name: &N) -> io::Result<Self> {
+        let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let fd = openat(&self.fd, name, flags, Mode::empty())?;
+        Ok(Self { fd, path: self.path.join(name) })
+    }
+
     /// Makes a directory of mode 0700 in this one; whether it was not there before.
     pub(crate) fn make_dir<N: NixPath + ?Sized>(&self, name: &N) -> io::Result<bool> {
         match mkdirat(&self.fd, name, Mode::S_IRWXU) {
@@ -58,12 +66,14 @@ impl Dir {
 
     /// Opens a file in this directory; one that is made has mode 0600.
     pub(crate) fn file(&self, name: &str, access: Access) -> io::Result<File> {
+        if access == Access::Fresh {
+            self.remove_file(name)?;
+        }
         let flags = match access {
             Access::Read => OFlag::O_RDONLY,
             Access::Existing => OFlag::O_RDWR,
             Access::Create => OFlag::O_RDWR | OFlag::O_CREAT,
-            Access::CreateNew => OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL,
-            Access::Truncate => OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_TRUNC,
+            Access::CreateNew | Access::Fresh => OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL,
         };
         // O_NONBLOCK: a pipe that somebody put here must not hang the open.
         let flags = flags | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK;

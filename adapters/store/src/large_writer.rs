@@ -94,7 +94,7 @@ impl LargeWriter {
         let name = self.name();
         match &mut self.file {
             Some(file) => Ok(file),
-            empty => Ok(empty.insert(hold(&self.staging).dir().file(&name, Access::Truncate)?)),
+            empty => Ok(empty.insert(hold(&self.staging).dir().file(&name, Access::Fresh)?)),
         }
     }
 }

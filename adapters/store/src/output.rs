@@ -52,7 +52,7 @@ impl Output {
         let file = match &mut self.piece {
             Some(file) => file,
             empty => {
-                let file = self.dir.file(&piece_name(&self.name), Access::Truncate)?;
+                let file = self.dir.file(&piece_name(&self.name), Access::Fresh)?;
                 empty.insert(file)
             }
         };

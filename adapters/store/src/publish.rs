@@ -9,7 +9,7 @@ use crate::layout::Layout;
 use crate::locks::{GC, Sharing, lock, lock_lane};
 use crate::pack_scan::{read_header, read_payload};
 use crate::room::{Room, give_back};
-use crate::staging::{StagedLarge, Staging, hold};
+use crate::staging::{REMEMBERED, StagedLarge, Staging, hold};
 use crate::store::Shared;
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::event::Event;
@@ -20,7 +20,8 @@ use isobox_store_format::commit::{Commit, Committed, CommittedChild};
 use isobox_store_format::entry::{EntryHeader, EntryKind, Place};
 use isobox_store_format::format_file::StoreId;
 use isobox_store_format::frame::{Compressor, decode_payload};
-use isobox_store_format::record::{EncodedRecord, children, encode_record};
+use isobox_store_format::object::reference_to;
+use isobox_store_format::record::{Child, EncodedRecord, children, encode_record};
 use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
@@ -40,9 +41,7 @@ pub(crate) fn publish(attempt: &mut FsAttempt, record: &TaskRecord) -> Result<Co
     if store.make_durable(&id)? {
         return Ok(id);
     }
-    let policy = isobox_store_format::object::reference_to(&encoded.policy_bytes).id;
-    let put_whole = put.add_staged(&staging, &policy).and_then(|()| put.add_record(&encoded));
-    match put_whole {
+    match put.add_all(&staging, &encoded) {
         Ok(children) => put.commit(commit_of(record, encoded.reference(), children)).map(|()| id),
         Err(error) => {
             put.lane.abandon();
@@ -94,7 +93,7 @@ struct Put<'a> {
     store: &'a Shared,
     lane: Lane<'a>,
     compressor: Compressor,
-    /// Entries of this put.
+    /// Entries of this put, as many as are remembered; further equal ones are stored twice.
     added: HashSet<ContentId>,
 }
 
@@ -110,41 +109,43 @@ impl<'a> Put<'a> {
         Ok(Self { layout, store, lane, compressor, added: HashSet::new() })
     }
 
-    fn add_staged(&mut self, staging: &Staging, policy: &ContentId) -> Result<(), StoreError> {
-        for large in staging.large() {
-            self.add_large(staging, large)?;
-        }
-        let subject = staging.dir().shown("staged");
-        staging.for_each_small(
-            |header, stored| {
-                // All records of a project may share one policy, without which none is loaded: two copies of it are
-                // kept, so that one damaged bit costs none of them.
-                let wanted = if header.id == *policy { 2 } else { 1 };
-                if self.added.contains(&header.id) || self.count_stored(header, wanted)? == wanted {
-                    return Ok(());
-                }
-                self.added.insert(header.id);
-                self.lane.append(header, stored)
-            },
-            |e| failed("read back", &subject)(e),
-        )
-    }
-
-    fn add_record(&mut self, encoded: &EncodedRecord) -> Result<Vec<CommittedChild>, StoreError> {
+    /// Adds what was staged and the record, and returns the record's children.
+    fn add_all(&mut self, staging: &Staging, encoded: &EncodedRecord) -> Result<Vec<CommittedChild>, StoreError> {
         let record = encoded.reference().id.to_string();
         let direct = children(&encoded.bytes).map_err(|e| damaged("read back record", record.clone(), e))?;
-        for child in &direct {
-            if !self.added.contains(&child.reference.id) && !self.store.make_durable(&child.reference.id)? {
-                let missing = format!("it refers to {}, which was never staged", child.reference.id);
-                return Err(error(StoreErrorKind::Io, "publish record", record, missing));
+        let mut missing: HashSet<ContentId> = direct.iter().map(|child| child.reference.id).collect();
+        for large in staging.large() {
+            self.add_large(staging, large)?;
+            missing.remove(&large.header.id);
+        }
+        let policy = reference_to(&encoded.policy_bytes).id;
+        let subject = staging.dir().shown("staged");
+        let add_small = |header: &EntryHeader, stored: &[u8]| {
+            missing.remove(&header.id);
+            self.add_small(header, stored, &policy)
+        };
+        staging.for_each_small(add_small, |e| failed("read back", &subject)(e))?;
+        for id in missing {
+            if !self.store.make_durable(&id)? {
+                let reason = format!("it refers to {id}, which was never staged");
+                return Err(error(StoreErrorKind::Io, "publish record", record, reason));
             }
         }
         self.add_object(EntryKind::Record, &encoded.bytes)?;
-        let committed = |child: &isobox_store_format::record::Child| CommittedChild {
-            role: child.role.number(),
-            reference: child.reference,
-        };
         Ok(direct.iter().map(committed).collect())
+    }
+
+    // All records of a project may share one policy, without which none is loaded: two copies of it are kept, so that
+    // one damaged bit costs none of them.
+    fn add_small(&mut self, header: &EntryHeader, stored: &[u8], policy: &ContentId) -> Result<(), StoreError> {
+        let wanted = if header.id == *policy { 2 } else { 1 };
+        if self.added.contains(&header.id) || self.count_stored(header, wanted)? == wanted {
+            return Ok(());
+        }
+        if self.added.len() < REMEMBERED {
+            self.added.insert(header.id);
+        }
+        self.lane.append(header, stored)
     }
 
     fn add_object(&mut self, kind: EntryKind, bytes: &[u8]) -> Result<ContentRef, StoreError> {
@@ -192,6 +193,10 @@ impl<'a> Put<'a> {
         }
         Ok(())
     }
+}
+
+fn committed(child: &Child) -> CommittedChild {
+    CommittedChild { role: child.role.number(), reference: child.reference }
 }
 
 fn is_intact(layout: &Layout, location: Location, header: &EntryHeader) -> io::Result<bool> {

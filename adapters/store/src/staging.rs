@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const SMALL: &str = "staged";
 /// How many ids are remembered so that equal content is staged once, at 32 bytes each.
-const REMEMBERED: usize = 1 << 16;
+pub(crate) const REMEMBERED: usize = 1 << 16;
 
 /// A large artifact in the attempt's directory.
 #[derive(Clone, Debug)]
@@ -129,7 +129,7 @@ impl Staging {
     fn file(&mut self) -> io::Result<&File> {
         match &mut self.file {
             Some(file) => Ok(file),
-            empty => Ok(empty.insert(self.dir.file(SMALL, Access::Truncate)?)),
+            empty => Ok(empty.insert(self.dir.file(SMALL, Access::Fresh)?)),
         }
     }
 }

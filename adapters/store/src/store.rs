@@ -52,9 +52,10 @@ impl Shared {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether `id` was committed; if so, it is durable now: the one that did so may have been killed before its flush.
+    /// Whether `id` is known to be committed; if so, it is durable now: the one that did so may have been killed before
+    /// its flush.
     pub(crate) fn make_durable(&self, id: &ContentId) -> Result<bool, StoreError> {
-        let mut found = self.fresh_locations(id)?;
+        let mut found = self.known_locations(id)?;
         found.retain(|found| found.is_certain);
         for location in &found {
             let subject = location.pack.shown(&self.layout);
@@ -62,6 +63,12 @@ impl Shared {
             flushed.map_err(failed("flush", &subject))?;
         }
         Ok(!found.is_empty())
+    }
+
+    /// Whether `id` is committed as of now; if so, it is durable.
+    pub(crate) fn is_published(&self, id: &ContentId) -> Result<bool, StoreError> {
+        drop(self.fresh_index()?);
+        self.make_durable(id)
     }
 
     /// Writes what the next process would otherwise have to find out by itself.

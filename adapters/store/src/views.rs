@@ -10,6 +10,7 @@ use isobox_domain::task_id::TaskId;
 use isobox_ports::{ObjectStore, StoreError, View, Views};
 use nix::fcntl::{RenameFlags, renameat2};
 use std::cmp::Reverse;
+use std::ffi::OsStr;
 use std::fs::TryLockError;
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
@@ -127,17 +128,25 @@ fn remove_view(dir: &Dir, name: &str) -> io::Result<()> {
 
 fn make_beneath(path: &Path) -> io::Result<Dir> {
     let start = if path.is_absolute() { Path::new("/") } else { Path::new(".") };
-    path.components().try_fold(Dir::open(start)?, |dir, component| match component {
-        Component::RootDir | Component::CurDir => Ok(dir),
-        Component::Normal(name) => {
-            let found = dir.dir(name);
-            let is_missing = found.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
-            if !is_missing {
-                return found;
+    let mut dir = Dir::open(start)?;
+    for component in path.components() {
+        dir = match component {
+            Component::RootDir | Component::CurDir => dir,
+            Component::Normal(name) => step(&dir, name)?,
+            Component::ParentDir | Component::Prefix(_) => {
+                return Err(io::Error::other("the path has a component `..`"));
             }
+        };
+    }
+    dir.dir(".")
+}
+
+fn step(dir: &Dir, name: &OsStr) -> io::Result<Dir> {
+    match dir.passage(name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
             dir.make_dir(name)?;
-            dir.dir(name)
+            dir.passage(name)
         }
-        Component::ParentDir | Component::Prefix(_) => Err(io::Error::other("the path has a component `..`")),
-    })
+        found => found,
+    }
 }

@@ -169,3 +169,21 @@ fn a_task_larger_than_a_pack_spans_packs_and_reads_back() {
     assert!(longest.unwrap() <= 64 << 20);
     assert_eq!(packs(records.path()).len(), 3);
 }
+
+#[test]
+fn an_attempt_that_is_taken_over_never_writes_into_what_its_dead_owner_had_stored() {
+    let records = tempfile::tempdir().unwrap();
+    let store = FsTaskStore::create(records.path()).unwrap();
+    let bytes = noise(1, 2 << 20);
+    let attempt = store.begin(&draft(1)).unwrap();
+    let large = attempt.capture_sink().unwrap().content(&mut bytes.as_slice()).unwrap();
+    let missing = isobox_domain::content::ContentRef { id: ContentId::new([7; 32]), length: 7 };
+    let artifacts = |stdout| TaskArtifacts { stdout: Some(stdout), ..TaskArtifacts::default() };
+    assert!(store.publish(attempt, &TaskRecord { artifacts: artifacts(missing), ..record(1) }).is_err());
+    publish(&store, 2, &bytes);
+    let taken_over = store.abandoned().unwrap().remove(0);
+    taken_over.capture_sink().unwrap().content(&mut noise(2, 3 << 20).as_slice()).unwrap();
+    let mut found = Vec::new();
+    store.open(&large.id).unwrap().expect("content").read_to_end(&mut found).unwrap();
+    assert!(found == bytes);
+}
