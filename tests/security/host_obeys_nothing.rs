@@ -164,8 +164,15 @@ fn making_a_workspace_runs_no_hook_or_filter_of_the_users_own_configuration() {
         case.project.write(".gitattributes", "* filter=user\n");
         case.project.commit_all("Name a filter");
         fs::write(home.join(".gitconfig"), config).expect("write");
-        let arguments =
-            ["run", "--backend", case.backend.name(), "--", "sh", "-c", "echo x >> README.md; ls -A .git/hooks 2> /dev/null; true"];
+        let arguments = [
+            "run",
+            "--backend",
+            case.backend.name(),
+            "--",
+            "sh",
+            "-c",
+            "echo x >> README.md; ls -A .git/hooks 2> /dev/null; true",
+        ];
         let mut command = case.project.isobox_command(&arguments);
         let run = outcome(command.env_remove("GIT_CONFIG_GLOBAL").output().expect("run isobox"));
         assert_eq!(run.code, 0, "{run:?}");

@@ -48,8 +48,10 @@ fn program(line: &str) -> Option<&str> {
 }
 
 fn is_expected(name: &str) -> bool {
+    let program = isobox_program();
+    let is_isobox = program.file_name().is_some_and(|own| own == name) || name == "isobox-stage";
     // A program that is executed by descriptor shows as a number, or as nothing.
-    ["isobox", "bwrap", "stage", "uname", "exe", ""].contains(&name) || name.bytes().all(|byte| byte.is_ascii_digit())
+    is_isobox || ["bwrap", "uname", "exe", ""].contains(&name) || name.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn without_git(project: &Project, arguments: &[&str]) -> Outcome {

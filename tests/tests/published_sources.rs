@@ -1,6 +1,6 @@
 //! The whole workflow on source trees that others published, with their own build or test command in the Sandbox.
 
-use isobox_tests::{Project, User, crate_source, debian_source, ignored};
+use isobox_tests::{Outcome, Project, User, crate_source, debian_source, ignored, outcome};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::collections::BTreeMap;
 use std::fs;
@@ -69,8 +69,10 @@ fn build_and_promote(tree: &Tree) -> Result<(), Failed> {
     }
     let copied = Command::new("cp").arg("-a").arg(fetched.join(".")).arg(project.repository()).status()?;
     assert!(copied.success());
-    assert_eq!(project.isobox(&["init"]).code, 0);
+    assert_eq!(at_home(&project, &["init"]).code, 0);
     add_toolchain_to_policy(&project)?;
+    // Also what the authors' own `.gitignore` covers, such as compressed test data.
+    project.git(&["add", "--all", "--force"]);
     project.commit_all("As published");
     let before = files(&project.repository());
     assert!((tree.is_as_chosen)(&before), "{} files", before.len());
@@ -79,13 +81,25 @@ fn build_and_promote(tree: &Tree) -> Result<(), Failed> {
         toolchain().display(),
         tree.command
     );
-    let retained = project.isobox(&["run", "--retain-workspace", "--", "sh", "-c", &script]);
+    let retained = at_home(&project, &["run", "--retain-workspace", "--", "sh", "-c", &script]);
     assert_eq!(retained.code, 0, "{retained:?}");
     let left = files(&workspace_root(&project));
-    let promoted = project.isobox(&["promote", "--yes", "@latest"]);
+    let promoted = at_home(&project, &["promote", "--yes", "@latest"]);
     assert_eq!(promoted.code, 0, "{promoted:?}");
     compare(&project, &before, &left);
     Ok(())
+}
+
+/// Runs `isobox` with the caller's own HOME: a toolchain below somebody else's is not exposed.
+fn at_home(project: &Project, arguments: &[&str]) -> Outcome {
+    let mut command = project.isobox_command(arguments);
+    command.env("HOME", std::env::home_dir().expect("a home directory"));
+    for (name, place) in
+        [("XDG_STATE_HOME", ".local/state"), ("XDG_CONFIG_HOME", ".config"), ("XDG_CACHE_HOME", ".cache")]
+    {
+        command.env(name, project.home().join(place));
+    }
+    outcome(command.output().expect("run isobox"))
 }
 
 /// The working tree is what the workload left, without what `.gitignore` leaves out.
