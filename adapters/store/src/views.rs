@@ -22,6 +22,9 @@ const ARTIFACTS: &str = "artifacts";
 const LARGEST: u64 = 1 << 20;
 /// Names of Views that are being made or unmade; what a killed process left is removed under the next one's lock.
 const UNFINISHED: &str = ".isobox-view-";
+/// Makes Git overlook the directory with everything in it, itself included; see gitignore(5).
+const IGNORE_FILE: &str = ".gitignore";
+const IGNORE_ALL: &[u8] = b"*\n";
 
 /// The Views in one directory.
 #[derive(Clone, Debug)]
@@ -34,12 +37,24 @@ impl FsViews {
     pub fn new(directory: PathBuf) -> Self {
         Self { directory }
     }
+
+    /// Makes the directory, if it is not there. One that is empty is made to be overlooked by Git: records must not make
+    /// the repository dirty that they are kept in.
+    pub fn create(&self) -> Result<(), StoreError> {
+        self.make().map(drop).map_err(failed("create", &shown(&self.directory)))
+    }
+
+    fn make(&self) -> io::Result<Dir> {
+        let dir = make_beneath(&self.directory)?;
+        hide_from_git(&dir)?;
+        Ok(dir)
+    }
 }
 
 impl Views for FsViews {
     fn write(&self, view: &View<'_>, objects: &dyn ObjectStore, limit: ViewLimit) -> Result<(), StoreError> {
         let subject = shown(&self.directory);
-        let dir = make_beneath(&self.directory).map_err(failed("open views in", &subject))?;
+        let dir = self.make().map_err(failed("open views in", &subject))?;
         let lock = dir.as_file().map_err(failed("lock views in", &subject))?;
         wait_for(&subject, || match lock.try_lock() {
             Ok(()) => Ok(Some(())),
@@ -124,6 +139,19 @@ fn remove_view(dir: &Dir, name: &str) -> io::Result<()> {
         view.remove_dir(ARTIFACTS)?;
     }
     dir.remove_dir(name)
+}
+
+// A directory that was in use before is the user's own, such as the root of a repository.
+fn hide_from_git(dir: &Dir) -> io::Result<()> {
+    if !dir.names()?.is_empty() {
+        return Ok(());
+    }
+    match dir.file(IGNORE_FILE, Access::CreateNew) {
+        Ok(mut file) => file.write_all(IGNORE_ALL),
+        // Another process was as fast.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 fn make_beneath(path: &Path) -> io::Result<Dir> {

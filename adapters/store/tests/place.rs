@@ -146,3 +146,23 @@ fn views_keep_their_hands_off_what_is_none() {
     left.sort();
     assert_eq!(left, ["notes.txt", "records", "task-0000000000000004", "task-0123", "task-zz"]);
 }
+
+#[test]
+fn a_directory_of_views_is_overlooked_by_git_unless_it_was_in_use_before() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path().canonicalize().unwrap();
+    let store = FsTaskStore::create(&root.join("records")).unwrap();
+    fs::create_dir(root.join("empty")).unwrap();
+    fs::create_dir(root.join("used")).unwrap();
+    fs::write(root.join("used/notes.txt"), "mine").unwrap();
+    let view = View { task: record(1).task, record_json: b"{}", artifacts: &[] };
+    for directory in ["made/newest", "empty", "used"] {
+        let views = FsViews::new(root.join(directory));
+        views.create().unwrap();
+        // The file is not counted: one View may stay, and does.
+        (0..2).for_each(|_| views.write(&view, &store, ViewLimit::Newest(1)).unwrap());
+        assert!(root.join(directory).join(view.task.to_string()).exists());
+    }
+    let rules = ["made/newest", "empty", "used"].map(|name| fs::read(root.join(name).join(".gitignore")).ok());
+    assert_eq!(rules, [Some(b"*\n".to_vec()), Some(b"*\n".to_vec()), None]);
+}
