@@ -60,7 +60,8 @@ impl Attempts for FsTaskStore {
 }
 
 fn begin_in(tmp: &Dir, name: &str, draft: &TaskRecord) -> io::Result<(Dir, Journal)> {
-    tmp.make_dir(name)?;
+    // Root's attempt stays root's in another user's store: so does its Workspace, which that user could not capture.
+    tmp.make_own_dir(name)?;
     let dir = tmp.dir(name)?;
     let file = dir.file(JOURNAL, Access::CreateNew)?;
     // Whoever looks for dead attempts holds it for a moment at most.

@@ -1,13 +1,16 @@
 //! Directories by handle: nothing below one is reached through a symbolic link.
 
 use crate::error::shown;
+use crate::owner::Owner;
 use nix::NixPath;
 use nix::fcntl::{AtFlags, OFlag, openat, renameat};
 use nix::sys::stat::{Mode, mkdirat};
 use nix::unistd::{LinkatFlags, UnlinkatFlags, linkat, unlinkat};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// How a file is opened.
@@ -34,6 +37,9 @@ pub(crate) struct Dir {
 }
 
 const DIRECTORY: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_CLOEXEC);
+// O_NONBLOCK: a pipe that somebody put here must not hang the open.
+const FILE: OFlag = OFlag::O_NOFOLLOW.union(OFlag::O_CLOEXEC).union(OFlag::O_NONBLOCK);
+const PRIVATE: Mode = Mode::S_IRUSR.union(Mode::S_IWUSR);
 
 impl Dir {
     /// Opens the directory at `path`, links followed: the caller chose it.
@@ -55,30 +61,59 @@ impl Dir {
         Ok(Self { fd, path: self.path.join(name) })
     }
 
-    /// Makes a directory of mode 0700 in this one; whether it was not there before.
-    pub(crate) fn make_dir<N: NixPath + ?Sized>(&self, name: &N) -> io::Result<bool> {
-        match mkdirat(&self.fd, name, Mode::S_IRWXU) {
+    /// Makes a directory of mode 0700 in this one, with the same owner; whether it was not there before.
+    pub(crate) fn make_dir<N: AsRef<OsStr> + ?Sized>(&self, name: &N) -> io::Result<bool> {
+        let made = match Owner::of_new_in(self)? {
+            Some(owner) => owner.make_dir(self, name.as_ref().as_bytes()),
+            None => mkdirat(&self.fd, name.as_ref(), Mode::S_IRWXU),
+        };
+        match made {
             Ok(()) => Ok(true),
             Err(nix::errno::Errno::EEXIST) => Ok(false),
             Err(errno) => Err(errno.into()),
         }
     }
 
-    /// Opens a file in this directory; one that is made has mode 0600.
+    /// Makes a directory of mode 0700 in this one that belongs to whoever runs this process.
+    pub(crate) fn make_own_dir(&self, name: &str) -> io::Result<()> {
+        Ok(mkdirat(&self.fd, name, Mode::S_IRWXU)?)
+    }
+
+    /// Opens a file in this directory; one that is made has mode 0600, and the owner of the directory.
     pub(crate) fn file(&self, name: &str, access: Access) -> io::Result<File> {
         if access == Access::Fresh {
             self.remove_file(name)?;
         }
-        let flags = match access {
-            Access::Read => OFlag::O_RDONLY,
-            Access::Existing => OFlag::O_RDWR,
-            Access::Create => OFlag::O_RDWR | OFlag::O_CREAT,
-            Access::CreateNew | Access::Fresh => OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL,
+        let file = match access {
+            Access::Read => self.open_file(name, OFlag::O_RDONLY)?,
+            Access::Existing => self.open_file(name, OFlag::O_RDWR)?,
+            Access::Create => self.open_or_make_file(name)?,
+            Access::CreateNew | Access::Fresh => self.make_file(name)?,
         };
-        // O_NONBLOCK: a pipe that somebody put here must not hang the open.
-        let flags = flags | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK;
-        let file = File::from(openat(&self.fd, name, flags, Mode::S_IRUSR | Mode::S_IWUSR)?);
         if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no regular file")) }
+    }
+
+    fn open_or_make_file(&self, name: &str) -> io::Result<File> {
+        match self.open_file(name, OFlag::O_RDWR) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            opened => return opened,
+        }
+        match self.make_file(name) {
+            // Another process was faster.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => self.open_file(name, OFlag::O_RDWR),
+            made => made,
+        }
+    }
+
+    fn make_file(&self, name: &str) -> io::Result<File> {
+        match Owner::of_new_in(self)? {
+            Some(owner) => Ok(owner.make_file(self, name, OFlag::O_RDWR | FILE, PRIVATE)?),
+            None => self.open_file(name, OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL),
+        }
+    }
+
+    fn open_file(&self, name: &str, flags: OFlag) -> io::Result<File> {
+        Ok(File::from(openat(&self.fd, name, flags | FILE, PRIVATE)?))
     }
 
     /// As [`file`](Self::file) for reading, `None` where there is none.

@@ -168,15 +168,14 @@ fn is_read_only(root: &Dir) -> bool {
 }
 
 fn make_durably(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
     if path.is_dir() {
         return Ok(());
     }
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     make_durably(parent)?;
-    match std::fs::DirBuilder::new().mode(0o700).create(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
-    }
-    Dir::open(parent)?.sync()
+    // A path that ends in `..` is there once its parent is.
+    let Some(name) = path.file_name() else { return Ok(()) };
+    let parent = Dir::open(parent)?;
+    parent.make_dir(name)?;
+    parent.sync()
 }

@@ -17,6 +17,7 @@ mod layout;
 mod locks;
 mod object_store;
 mod output;
+mod owner;
 mod pack_scan;
 mod publish;
 mod random;

@@ -7,6 +7,7 @@ use crate::lane::Lane;
 use crate::large_reader::{find_large, large_header, large_name, open_staged, verify_large};
 use crate::layout::Layout;
 use crate::locks::{GC, Sharing, lock, lock_lane};
+use crate::owner::Owner;
 use crate::pack_scan::{read_header, read_payload};
 use crate::room::{Room, give_back};
 use crate::staging::{REMEMBERED, StagedLarge, Staging, hold};
@@ -218,6 +219,9 @@ fn place_large(layout: &Layout, staging: &Staging, large: &StagedLarge) -> io::R
     if !is_there {
         let file = open_staged(&dir, &large.name)?;
         verify_large(&file, &large.header)?.map_err(io::Error::other)?;
+        if let Some(owner) = Owner::of_new_in(&folder)? {
+            owner.give(&file)?;
+        }
         file.sync_data()?;
         link_over(&dir, &large.name, &folder, &name)?;
     }

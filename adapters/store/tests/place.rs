@@ -1,11 +1,13 @@
 //! Where a store may lie, and what it and its Views look like on disk.
 
 use isobox_domain::policy::ViewLimit;
-use isobox_ports::contract::sample::{draft, record};
-use isobox_ports::{Attempts, RecordLog, StoreErrorKind, View, Views};
+use isobox_domain::record::{TaskArtifacts, TaskRecord};
+use isobox_ports::contract::sample::{draft, noise, record, rejected};
+use isobox_ports::{Attempts, RecordLog, Role, StoreErrorKind, View, Views};
 use isobox_store::{FsTaskStore, FsViews};
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::Path;
 
 fn kind_of<T>(result: Result<T, isobox_ports::StoreError>) -> Option<StoreErrorKind> {
@@ -145,6 +147,71 @@ fn views_keep_their_hands_off_what_is_none() {
         fs::read_dir(&root).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     left.sort();
     assert_eq!(left, ["notes.txt", "records", "task-0000000000000004", "task-0123", "task-zz"]);
+}
+
+/// Every path below `directory` that does not belong to `owner`.
+fn of_others(directory: &Path, owner: (u32, u32)) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let metadata = fs::symlink_metadata(&path).unwrap();
+        if (metadata.uid(), metadata.gid()) != owner {
+            found.push(path.display().to_string());
+        }
+        if metadata.is_dir() {
+            found.extend(of_others(&path, owner));
+        }
+    }
+    found
+}
+
+#[test]
+fn what_root_makes_in_the_directory_of_another_user_is_that_users() {
+    if !nix::unistd::geteuid().is_root() {
+        return println!("ignored: only root can give files away");
+    }
+    let owner = (12345, 12346);
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path().canonicalize().unwrap();
+    chown(&root, Some(owner.0), Some(owner.1)).unwrap();
+    let store = FsTaskStore::create(&root.join("deep/records")).unwrap();
+    for n in [1, 2] {
+        let attempt = store.begin(&draft(n)).unwrap();
+        let mut writer = attempt.stage(Role::Stdout).unwrap();
+        writer.write_all(&noise(n, 2 << 20)).unwrap();
+        let mut sink = attempt.capture_sink().unwrap();
+        for file in 0..5000 {
+            sink.content(&mut noise(file, 20).as_slice()).unwrap();
+        }
+        drop(sink);
+        let artifacts = TaskArtifacts { stdout: Some(writer.finish().unwrap()), ..TaskArtifacts::default() };
+        let id = store.publish(attempt, &TaskRecord { artifacts, ..record(n) }).unwrap();
+        store.append(&rejected(n, id, None)).unwrap();
+    }
+    store.probe(0).unwrap();
+    let view = View { task: record(1).task, record_json: b"{}", artifacts: &[] };
+    FsViews::new(root.join("views/newest")).write(&view, &store, ViewLimit::All).unwrap();
+    assert!(root.join("deep/records/store/cache/lane-00.idx").exists(), "a table is among what was made");
+    assert_eq!(of_others(&root, owner), Vec::<String>::new());
+    let mut left: Vec<_> =
+        fs::read_dir(root.join("deep/records/store")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    left.sort();
+    let expected = ["FORMAT", "cache", "lanes", "large", "locks", "packs", "quarantine", "tmp"];
+    assert_eq!(left, expected, "nothing that was being made is left");
+}
+
+#[test]
+fn an_attempt_of_root_stays_roots_because_its_workspace_does() {
+    if !nix::unistd::geteuid().is_root() {
+        return println!("ignored: only root can give files away");
+    }
+    let records = tempfile::tempdir().unwrap();
+    chown(records.path(), Some(12345), Some(12346)).unwrap();
+    let store = FsTaskStore::create(records.path()).unwrap();
+    drop(store.begin(&draft(1)).unwrap());
+    let tmp = fs::read_dir(records.path().join("store/tmp")).unwrap();
+    let owners: Vec<_> = tmp.map(|entry| entry.unwrap().metadata().unwrap().uid()).collect();
+    assert_eq!(owners, [0]);
 }
 
 #[test]
