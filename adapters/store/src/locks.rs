@@ -1,9 +1,12 @@
-//! Locks of the store: empty files that are never deleted, each held by flock, so that a killed process holds none.
+//! Locks of the store: empty files that are never deleted, held through open files, so that a killed process holds none.
 
 use crate::dir::{Access, Dir};
 use crate::error::{error, failed};
+use isobox_domain::content::ContentId;
 use isobox_ports::{StoreError, StoreErrorKind};
 use isobox_store_format::limits::LANES;
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, fcntl};
 use std::fs::{File, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -13,8 +16,8 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
 /// Held by writers shared from the decision what is stored already to the COMMIT; by a collector exclusively.
 pub(crate) const GC: &str = "gc";
-/// Held while an event is checked against the newest of its subject and appended.
-pub(crate) const EVENTS: &str = "events";
+/// One byte of it for each record; see [`lock_record`].
+const RECORDS: &str = "records";
 /// Held shared while an attempt begins, until its own lock is held.
 pub(crate) const BEGIN: &str = "begin";
 
@@ -51,6 +54,37 @@ pub(crate) fn try_lock(locks: &Dir, name: &str, sharing: Sharing) -> Result<Opti
     }
 }
 
+/// Takes the lock of one record, held while it is checked whether it was published before, and published; or which event
+/// about it is the newest, and the next one appended. Those of other records are not in the way.
+pub(crate) fn lock_record(locks: &Dir, record: &ContentId) -> Result<Lock, StoreError> {
+    wait_for(&format!("{} for {record}", locks.shown(RECORDS)), || try_lock_record(locks, record))
+}
+
+fn try_lock_record(locks: &Dir, record: &ContentId) -> Result<Option<Lock>, StoreError> {
+    let subject = locks.shown(RECORDS);
+    let file = locks.file(RECORDS, Access::Create).map_err(failed("open lock", &subject))?;
+    match fcntl(&file, FcntlArg::F_OFD_SETLK(&byte_of(record))) {
+        Ok(_) => Ok(Some(Lock { _file: file })),
+        Err(Errno::EAGAIN | Errno::EACCES) => Ok(None),
+        // A kernel that has no such locks has none for anybody: then all records have one lock.
+        Err(Errno::EINVAL) => try_lock(locks, RECORDS, Sharing::Exclusive),
+        Err(errno) => Err(failed("take lock", &subject)(errno.into())),
+    }
+}
+
+// A lock of one byte belongs to the open file, as flock(2)'s does, and goes with it: see fcntl(2), "Open file description
+// locks". The file stays empty, and two records that share a byte just wait for each other.
+fn byte_of(record: &ContentId) -> nix::libc::flock {
+    let [a, b, c, d, e, f, g, ..] = *record.as_bytes();
+    nix::libc::flock {
+        l_type: nix::libc::F_WRLCK as i16,
+        l_whence: nix::libc::SEEK_SET as i16,
+        l_start: i64::from_be_bytes([0, a, b, c, d, e, f, g]),
+        l_len: 1,
+        l_pid: 0,
+    }
+}
+
 /// Takes the first free lane.
 pub(crate) fn lock_lane(locks: &Dir) -> Result<(u8, Lock), StoreError> {
     wait_for(&locks.shown("lane-*"), || {
@@ -80,5 +114,22 @@ pub(crate) fn wait_for<T>(
         }
         std::thread::sleep(pause);
         pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_record_is_locked_by_one_at_a_time_and_is_not_in_the_way_of_another() {
+        let directory = tempfile::tempdir().unwrap();
+        let locks = Dir::open(directory.path()).unwrap();
+        let [one, other] = [1, 2].map(|n| ContentId::new([n; 32]));
+        let held = try_lock_record(&locks, &one).unwrap().expect("it is free");
+        assert!(try_lock_record(&locks, &one).unwrap().is_none());
+        assert!(try_lock_record(&locks, &other).unwrap().is_some());
+        drop(held);
+        assert!(try_lock_record(&locks, &one).unwrap().is_some());
     }
 }

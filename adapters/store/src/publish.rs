@@ -6,7 +6,7 @@ use crate::index::{Location, Pack};
 use crate::lane::Lane;
 use crate::large_reader::{find_large, large_header, large_name, open_staged, verify_large};
 use crate::layout::Layout;
-use crate::locks::{GC, Sharing, lock, lock_lane};
+use crate::locks::{GC, Sharing, lock, lock_lane, lock_record};
 use crate::owner::Owner;
 use crate::pack_scan::{read_header, read_payload};
 use crate::room::{Room, give_back};
@@ -37,7 +37,9 @@ pub(crate) fn publish(attempt: &mut FsAttempt, record: &TaskRecord) -> Result<Co
     attempt.note_publishing(&id)?;
     let store = Arc::clone(&attempt.store);
     let staging = hold(&attempt.staging);
-    let _gc = lock(&store.layout.locks()?, GC, Sharing::Shared)?;
+    let locks = store.layout.locks()?;
+    let _record = lock_record(&locks, &id)?;
+    let _gc = lock(&locks, GC, Sharing::Shared)?;
     let mut put = Put::open(&store, staging.length() + encoded.bytes.len() as u64)?;
     if store.make_durable(&id)? {
         return Ok(id);

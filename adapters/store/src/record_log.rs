@@ -3,7 +3,7 @@
 use crate::attempt::FsAttempt;
 use crate::error::{damaged, error, failed};
 use crate::index::Damage;
-use crate::locks::{EVENTS, Sharing, lock};
+use crate::locks::lock_record;
 use crate::publish;
 use crate::store::FsTaskStore;
 use isobox_domain::content::{ContentId, ContentRef};
@@ -32,7 +32,7 @@ impl RecordLog for FsTaskStore {
     fn append(&self, event: &Event) -> Result<ContentId, AppendError> {
         let subject = event.subject.to_string();
         let bytes = encode_event(event).map_err(|e| error(StoreErrorKind::Io, "encode event about", subject, e))?;
-        let _events = lock(&self.shared.layout.locks()?, EVENTS, Sharing::Exclusive)?;
+        let _subject = lock_record(&self.shared.layout.locks()?, &event.subject)?;
         let newest = self.events(&event.subject)?.last().map(|newest| newest.id);
         if newest != event.previous {
             return Err(AppendError::Stale { newest });

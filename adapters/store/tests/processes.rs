@@ -105,3 +105,25 @@ fn what_was_acknowledged_survives_kills_and_what_was_not_is_found_as_abandoned_o
         assert_eq!(std::fs::read_dir(records.path().join("store/tmp")).unwrap().count(), 0);
     }
 }
+
+#[test]
+fn a_record_that_several_publish_at_once_is_listed_once() {
+    let records = tempfile::tempdir().unwrap();
+    let store = FsTaskStore::create(records.path()).unwrap();
+    let barrier = std::sync::Barrier::new(4);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let store = FsTaskStore::create(records.path()).unwrap();
+                for n in 0..30 {
+                    let attempt = store.begin(&draft(n)).unwrap();
+                    barrier.wait();
+                    store.publish(attempt, &record(n)).unwrap();
+                }
+            });
+        }
+    });
+    let mut tasks = listed(&store);
+    tasks.sort_unstable();
+    assert_eq!(tasks, (0..30).collect::<Vec<_>>());
+}
