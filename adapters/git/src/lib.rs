@@ -4,15 +4,18 @@
 //! file system monitor or pager. No `GIT_*` variable is honoured.
 #![forbid(unsafe_code)]
 
+mod beneath;
 mod capture;
 mod cleanliness;
 mod discovery;
+mod fields;
 mod git_config;
 mod history;
 mod oid;
 mod ownership;
 mod patch;
 mod promotion;
+mod random;
 mod repository;
 mod sparse_index;
 mod stat_cache;

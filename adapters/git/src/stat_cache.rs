@@ -3,6 +3,7 @@
 //! A file is `ISOBOX-STAT 1\n`, then one entry a path in ascending order of path bytes, then a zero and the number of
 //! entries. Numbers are little-endian. It is read as a stream, so memory does not grow with the number of paths.
 
+use crate::fields::{invalid, read_array, read_vec};
 use isobox_domain::change::Mode;
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::repo_path::{MAX_PATH_BYTES, RepoPath};
@@ -138,40 +139,40 @@ pub(crate) struct StatCacheReader<R> {
 impl<R: Read> StatCacheReader<R> {
     /// Reads from the first byte of a stat cache on.
     pub(crate) fn new(mut input: R) -> io::Result<Self> {
-        let magic: [u8; MAGIC.len()] = bytes(&mut input)?;
+        let magic: [u8; MAGIC.len()] = read_array(&mut input)?;
         if &magic != MAGIC {
-            return Err(damaged("it does not begin as a stat cache of version 1"));
+            return Err(invalid("it does not begin as a stat cache of version 1"));
         }
         Ok(Self { input, entries: 0, is_done: false })
     }
 
     fn read(&mut self) -> io::Result<Option<StatCacheEntry>> {
         let input = &mut self.input;
-        let length = usize::from(u16::from_le_bytes(bytes(input)?));
+        let length = usize::from(u16::from_le_bytes(read_array(input)?));
         if length == 0 {
-            let expected = u64::from_le_bytes(bytes(input)?);
-            return if expected == self.entries { Ok(None) } else { Err(damaged("its number of entries is wrong")) };
+            let expected = u64::from_le_bytes(read_array(input)?);
+            return if expected == self.entries { Ok(None) } else { Err(invalid("its number of entries is wrong")) };
         }
         if length > MAX_PATH_BYTES {
-            return Err(damaged("a path is too long"));
+            return Err(invalid("a path is too long"));
         }
         let path =
-            RepoPath::parse(read_vec(input, length)?).map_err(|_| damaged("a path is no path of a repository"))?;
-        let [mode, oid_length] = bytes(input)?;
+            RepoPath::parse(read_vec(input, length)?).map_err(|_| invalid("a path is no path of a repository"))?;
+        let [mode, oid_length] = read_array(input)?;
         let oid = GitOid::from_bytes(&read_vec(input, usize::from(oid_length))?);
-        let [racy] = bytes(input)?;
+        let [racy] = read_array(input)?;
         let stat = FileStat {
-            inode: u64::from_le_bytes(bytes(input)?),
-            size: u64::from_le_bytes(bytes(input)?),
-            mtime_ns: i64::from_le_bytes(bytes(input)?),
-            ctime_ns: i64::from_le_bytes(bytes(input)?),
-            mode: u32::from_le_bytes(bytes(input)?),
+            inode: u64::from_le_bytes(read_array(input)?),
+            size: u64::from_le_bytes(read_array(input)?),
+            mtime_ns: i64::from_le_bytes(read_array(input)?),
+            ctime_ns: i64::from_le_bytes(read_array(input)?),
+            mode: u32::from_le_bytes(read_array(input)?),
         };
         self.entries += 1;
         Ok(Some(StatCacheEntry {
             path,
             mode: decode_mode(mode)?,
-            oid: oid.ok_or_else(|| damaged("an oid is neither 20 nor 32 bytes"))?,
+            oid: oid.ok_or_else(|| invalid("an oid is neither 20 nor 32 bytes"))?,
             stat,
             freshness: if racy == 0 { Freshness::Proven } else { Freshness::Racy },
         }))
@@ -206,24 +207,8 @@ fn decode_mode(byte: u8) -> io::Result<Mode> {
         1 => Ok(Mode::Executable),
         2 => Ok(Mode::Symlink),
         3 => Ok(Mode::Submodule),
-        _ => Err(damaged("a mode is none of Git's")),
+        _ => Err(invalid("a mode is none of Git's")),
     }
-}
-
-fn bytes<const N: usize>(input: &mut impl Read) -> io::Result<[u8; N]> {
-    let mut buffer = [0; N];
-    input.read_exact(&mut buffer)?;
-    Ok(buffer)
-}
-
-fn read_vec(input: &mut impl Read, length: usize) -> io::Result<Vec<u8>> {
-    let mut buffer = vec![0; length];
-    input.read_exact(&mut buffer)?;
-    Ok(buffer)
-}
-
-fn damaged(why: &'static str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 
 mod fixture;
 
-use fixture::{Place, commit, git};
-use isobox_domain::change::Mode;
+use fixture::{Place, commit, git, write};
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::WorkspaceSource;
@@ -13,8 +12,8 @@ use isobox_ports::{TrustedRepository, Workspaces};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 struct Fixture {
@@ -37,16 +36,6 @@ impl Fixture {
         let workspaces = GixWorkspaces::new(repository.clone(), place.workspaces_root());
         Self { place, root, repository, workspaces }
     }
-}
-
-fn write(path: &Path, mode: Mode, content: &[u8]) {
-    fs::create_dir_all(path.parent().expect("it has a parent")).expect("the parent is made");
-    if mode == Mode::Symlink {
-        return symlink(OsStr::from_bytes(content), path).expect("a link is made");
-    }
-    fs::write(path, content).expect("a file is written");
-    let permissions = if mode == Mode::Executable { 0o755 } else { 0o644 };
-    fs::set_permissions(path, fs::Permissions::from_mode(permissions)).expect("its mode is set");
 }
 
 impl workspaces::WorkspacesFixture for Fixture {

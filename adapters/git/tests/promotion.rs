@@ -2,7 +2,7 @@
 
 mod fixture;
 
-use fixture::{Place, commit, git};
+use fixture::{Place, commit, git, write};
 use isobox_domain::change::Mode;
 use isobox_domain::repo_path::RepoPath;
 use isobox_git::GixRepository;
@@ -11,8 +11,8 @@ use isobox_ports::contract::promotion::{FILES, Files, PromotionFixture, cases};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 struct Fixture {
@@ -69,16 +69,6 @@ impl PromotionFixture for Fixture {
     fn put(&self, path: &RepoPath, mode: Mode, content: &[u8]) {
         write(&self.root.join(OsStr::from_bytes(path.as_bytes())), mode, content);
     }
-}
-
-fn write(path: &Path, mode: Mode, content: &[u8]) {
-    fs::create_dir_all(path.parent().expect("it has a parent")).expect("the parent is made");
-    if mode == Mode::Symlink {
-        return symlink(OsStr::from_bytes(content), path).expect("a link is made");
-    }
-    fs::write(path, content).expect("a file is written");
-    let permissions = if mode == Mode::Executable { 0o755 } else { 0o644 };
-    fs::set_permissions(path, fs::Permissions::from_mode(permissions)).expect("its mode is set");
 }
 
 fn main() -> ExitCode {

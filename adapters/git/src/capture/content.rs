@@ -1,7 +1,7 @@
 //! The content of one file or link of a Workspace, read through one handle as often as it is needed.
 
-use super::beneath::{self, Kind, Seen};
 use super::walk::{Entry, unreadable};
+use crate::beneath::{self, Kind, Seen};
 use crate::{oid, patch};
 use isobox_domain::change::{Mode, NotCapturedReason};
 use isobox_domain::content::{ContentId, ContentRef};
@@ -89,16 +89,9 @@ impl Content {
     /// Whether it is Git's blob `oid`.
     pub(super) fn is_blob(&mut self, oid: &GitOid) -> io::Result<bool> {
         let oid = oid::to_gix(oid);
-        let mut hasher = gix::hash::hasher(oid.kind());
-        hasher.update(&gix::objs::encode::loose_header(gix::objs::Kind::Blob, self.length()));
-        let mut content = self.read()?;
-        let mut buffer = vec![0; 64 * 1024];
-        loop {
-            match content.read(&mut buffer)? {
-                0 => return Ok(hasher.try_finalize().is_ok_and(|found| found == oid)),
-                count => hasher.update(&buffer[..count]),
-            }
-        }
+        let mut hasher = oid::blob_hasher(oid.kind(), self.length());
+        oid::hash_all(&mut hasher, &mut self.read()?)?;
+        Ok(hasher.try_finalize().is_ok_and(|found| found == oid))
     }
 
     /// Opens it at its beginning, up to the length that was seen.

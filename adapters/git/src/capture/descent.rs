@@ -3,8 +3,8 @@
 //! Nothing here recurses. Handles of the deepest directories stay open; others are opened again, beneath the root, when
 //! the way comes back to them. The names of shallow directories are forgotten when too many are held, and read again.
 
-use super::beneath;
 use super::listing::{Listing, Next};
+use crate::beneath;
 use nix::errno::Errno;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;

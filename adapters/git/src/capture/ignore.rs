@@ -2,7 +2,7 @@
 
 use super::base_content::BaseContent;
 use super::base_cursor::BaseCursor;
-use super::beneath;
+use crate::beneath;
 use crate::stat_cache::StatCacheEntry;
 use gix::glob::pattern::Case;
 use gix::glob::search::pattern::{List, Mapping};

@@ -3,7 +3,7 @@
 //! A directory has two slots: `a`, where it is looked at, and `a/`, where it is descended into. Sorted by their bytes,
 //! slots give every path of a tree in ascending order of its bytes: `a`, `a.txt`, `a/b`, `a0`.
 
-use super::beneath::{self, Kind};
+use crate::beneath::{self, Kind};
 use nix::dir::{Dir, Type};
 use nix::errno::Errno;
 use std::os::fd::{AsFd, OwnedFd};

@@ -6,7 +6,6 @@
 
 mod base_content;
 mod base_cursor;
-mod beneath;
 mod content;
 mod descent;
 mod ignore;

@@ -3,10 +3,10 @@
 //! The archive has `HEAD`, `packed-refs`, `refs/`, `logs/` and all of `objects/` but the pack that checkout put there,
 //! with paths from `.git`, in ascending order. There is one only if an object is new: a ref alone holds no work.
 
-use super::beneath::{self, Kind, Seen};
 use super::descent::{Descent, Step};
 use super::tar;
 use super::walk::unreadable;
+use crate::beneath::{self, Kind, Seen};
 use isobox_domain::change::NotCapturedReason;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;

@@ -1,10 +1,10 @@
 //! The walk: a Workspace and the pinned commit side by side, giving what may differ in ascending order of path bytes.
 
 use super::base_cursor::BaseCursor;
-use super::beneath::{self, Kind, Seen};
 use super::descent::{Descent, Opened, Step};
 use super::ignore::{Budget, Rule, Rules};
 use super::listing::is_git;
+use crate::beneath::{self, Kind, Seen};
 use crate::stat_cache::{Freshness, StatCacheEntry};
 use isobox_domain::change::{Mode, NotCapturedReason};
 use isobox_domain::repo_path::{RepoPath, RepoPathError};

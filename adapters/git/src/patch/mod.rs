@@ -13,6 +13,7 @@ mod literal;
 mod quote;
 mod text;
 
+use crate::oid;
 use gix::ObjectId;
 use gix::hash::Kind;
 use isobox_domain::change::Mode;
@@ -130,31 +131,22 @@ fn prepare(hash: Kind, side: Option<&mut Side<'_>>) -> (Rendered, ObjectId) {
 }
 
 fn read(hash: Kind, side: &mut Side<'_>) -> io::Result<(Rendered, ObjectId)> {
-    let mut hasher = gix::hash::hasher(hash);
-    hasher.update(&gix::objs::encode::loose_header(gix::objs::Kind::Blob, side.length));
+    let mut hasher = oid::blob_hasher(hash, side.length);
     let mut content = side.content.open()?;
     let mut text = Vec::new();
     (&mut content).take(MAX_TEXT_BYTES + 1).read_to_end(&mut text)?;
     hasher.update(&text);
-    let mut length = text.len() as u64;
-    let is_text = length <= MAX_TEXT_BYTES && is_text(&text);
-    let mut buffer = if is_text { Vec::new() } else { std::mem::take(&mut text) };
-    buffer.truncate(64 * 1024);
-    buffer.shrink_to_fit();
-    buffer.resize(64 * 1024, 0);
-    loop {
-        let count = content.read(&mut buffer)?;
-        if count == 0 {
-            break;
-        }
-        hasher.update(&buffer[..count]);
-        length += count as u64;
+    let head_length = text.len() as u64;
+    let is_text = head_length <= MAX_TEXT_BYTES && is_text(&text);
+    if !is_text {
+        text = Vec::new();
     }
+    let length = head_length + oid::hash_all(&mut hasher, &mut content)?;
     if length != side.length {
         return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the content has another length than before"));
     }
-    let oid = side.commit.map_or_else(|| hasher.try_finalize().map_err(io::Error::other), Ok)?;
-    Ok((if is_text { Rendered::Text(text) } else { Rendered::Literal(length) }, oid))
+    let name = side.commit.map_or_else(|| hasher.try_finalize().map_err(io::Error::other), Ok)?;
+    Ok((if is_text { Rendered::Text(text) } else { Rendered::Literal(length) }, name))
 }
 
 fn is_text(content: &[u8]) -> bool {

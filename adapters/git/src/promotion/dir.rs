@@ -4,8 +4,9 @@
 //! that is swapped on the way can lead anywhere else.
 
 use super::fault::step;
+use crate::beneath;
 use isobox_domain::content::{ContentId, ContentRef};
-use nix::fcntl::{AtFlags, OFlag, OpenHow, RenameFlags, ResolveFlag, openat, openat2, readlinkat, renameat, renameat2};
+use nix::fcntl::{AtFlags, OFlag, RenameFlags, openat, readlinkat, renameat, renameat2};
 use nix::sys::stat::{FileStat, Mode, fstat, fstatat, mkdirat};
 use nix::unistd::{Gid, Uid, UnlinkatFlags, fchownat, fsync, symlinkat, syncfs, unlinkat};
 use std::ffi::OsString;
@@ -33,20 +34,8 @@ impl Dir {
     ///
     /// A link on the way is ELOOP, something else than a directory ENOTDIR, another file system EXDEV.
     pub(super) fn open_below(&self, path: &[u8]) -> io::Result<Self> {
-        let how = OpenHow::new().flags(OFlag::O_DIRECTORY | OFlag::O_RDONLY | OFlag::O_CLOEXEC).resolve(
-            ResolveFlag::RESOLVE_BENEATH
-                | ResolveFlag::RESOLVE_NO_SYMLINKS
-                | ResolveFlag::RESOLVE_NO_MAGICLINKS
-                | ResolveFlag::RESOLVE_NO_XDEV,
-        );
         let path = if path.is_empty() { b"." } else { path };
-        loop {
-            // EAGAIN: something was renamed during the look-up, so that the kernel cannot rule out an escape. See openat2(2).
-            match openat2(&self.0, path, how) {
-                Err(nix::Error::EAGAIN | nix::Error::EINTR) => {}
-                opened => return Ok(Self(opened?)),
-            }
-        }
+        Ok(Self(beneath::open(&self.0, path, OFlag::O_DIRECTORY)?))
     }
 
     /// What the file system says about this directory.
@@ -192,17 +181,9 @@ pub(super) fn sync_file(file: &File) -> io::Result<()> {
 }
 
 /// The identity of everything that `content` yields.
-pub(super) fn identify(mut content: impl Read) -> io::Result<ContentRef> {
+pub(super) fn identify(content: impl Read) -> io::Result<ContentRef> {
     let mut hasher = blake3::Hasher::new();
-    let mut chunk = vec![0; CHUNK_BYTES];
-    loop {
-        match content.read(&mut chunk) {
-            Ok(0) => break,
-            Ok(read) => hasher.update(&chunk[..read]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-    }
+    hasher.update_reader(content)?;
     Ok(ContentRef { id: ContentId::new(*hasher.finalize().as_bytes()), length: hasher.count() })
 }
 

@@ -5,6 +5,7 @@
 //! stream, so memory does not grow with the number of paths.
 
 use super::dir::write_all;
+use crate::fields::{invalid, read_array, read_vec};
 use isobox_domain::change::Mode;
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::repo_path::{MAX_PATH_BYTES, RepoPath};
@@ -137,12 +138,12 @@ pub(super) struct JournalReader {
 impl JournalReader {
     pub(super) fn new(file: File) -> io::Result<Self> {
         let mut input = Hashed { inner: BufReader::with_capacity(BUFFER_BYTES, file), hasher: blake3::Hasher::new() };
-        if &bytes::<{ MAGIC.len() }>(&mut input)? != MAGIC {
-            return Err(damaged("it does not begin as a journal of version 1"));
+        if &read_array::<{ MAGIC.len() }>(&mut input)? != MAGIC {
+            return Err(invalid("it does not begin as a journal of version 1"));
         }
-        let length = u32::from_le_bytes(bytes(&mut input)?);
+        let length = u32::from_le_bytes(read_array(&mut input)?);
         if length > MAX_RECEIPT_BYTES {
-            return Err(damaged("its receipt is too long"));
+            return Err(invalid("its receipt is too long"));
         }
         let receipt = read_vec(&mut input, length as usize)?;
         Ok(Self { input, receipt, entries: 0, is_done: false })
@@ -153,50 +154,50 @@ impl JournalReader {
     }
 
     fn read(&mut self) -> io::Result<Option<(u64, Entry)>> {
-        let length = usize::from(u16::from_le_bytes(bytes(&mut self.input)?));
+        let length = usize::from(u16::from_le_bytes(read_array(&mut self.input)?));
         if length == 0 {
             return self.read_end().map(|()| None);
         }
         if length > MAX_PATH_BYTES {
-            return Err(damaged("a path is too long"));
+            return Err(invalid("a path is too long"));
         }
-        let path = RepoPath::parse(read_vec(&mut self.input, length)?).map_err(|_| damaged("a path is no path"))?;
-        let existing_parents = u16::from_le_bytes(bytes(&mut self.input)?);
+        let path = RepoPath::parse(read_vec(&mut self.input, length)?).map_err(|_| invalid("a path is no path"))?;
+        let existing_parents = u16::from_le_bytes(read_array(&mut self.input)?);
         let entry = Entry { path, existing_parents, old: self.read_old()?, new: self.read_new()? };
         self.entries += 1;
         Ok(Some((self.entries - 1, entry)))
     }
 
     fn read_old(&mut self) -> io::Result<Old> {
-        match bytes(&mut self.input)? {
+        match read_array(&mut self.input)? {
             [0] => Ok(Old::Nothing),
             [1] => Ok(Old::Directory),
             [2] => Ok(Old::File(Fingerprint {
-                size: u64::from_le_bytes(bytes(&mut self.input)?),
-                mtime_ns: i64::from_le_bytes(bytes(&mut self.input)?),
+                size: u64::from_le_bytes(read_array(&mut self.input)?),
+                mtime_ns: i64::from_le_bytes(read_array(&mut self.input)?),
             })),
-            _ => Err(damaged("what stood at a path is none of the known kinds")),
+            _ => Err(invalid("what stood at a path is none of the known kinds")),
         }
     }
 
     fn read_new(&mut self) -> io::Result<Option<New>> {
-        let mode = match bytes(&mut self.input)? {
+        let mode = match read_array(&mut self.input)? {
             [0] => return Ok(None),
             [1] => Mode::File,
             [2] => Mode::Executable,
             [3] => Mode::Symlink,
-            _ => return Err(damaged("a mode is none of those that are written")),
+            _ => return Err(invalid("a mode is none of those that are written")),
         };
-        let id = ContentId::new(bytes(&mut self.input)?);
-        Ok(Some(New { mode, content: ContentRef { id, length: u64::from_le_bytes(bytes(&mut self.input)?) } }))
+        let id = ContentId::new(read_array(&mut self.input)?);
+        Ok(Some(New { mode, content: ContentRef { id, length: u64::from_le_bytes(read_array(&mut self.input)?) } }))
     }
 
     fn read_end(&mut self) -> io::Result<()> {
-        let entries = u64::from_le_bytes(bytes(&mut self.input)?);
+        let entries = u64::from_le_bytes(read_array(&mut self.input)?);
         let expected = *self.input.hasher.finalize().as_bytes();
-        let found: [u8; 32] = bytes(&mut self.input)?;
+        let found: [u8; 32] = read_array(&mut self.input)?;
         if entries != self.entries || found != expected {
-            return Err(damaged("its checksum is wrong"));
+            return Err(invalid("its checksum is wrong"));
         }
         Ok(())
     }
@@ -237,22 +238,6 @@ fn encode_mode(mode: Mode) -> u8 {
         // Refused before it comes here; a reader takes it for damage.
         Mode::Submodule => u8::MAX,
     }
-}
-
-fn bytes<const N: usize>(input: &mut impl Read) -> io::Result<[u8; N]> {
-    let mut buffer = [0; N];
-    input.read_exact(&mut buffer)?;
-    Ok(buffer)
-}
-
-fn read_vec(input: &mut impl Read, length: usize) -> io::Result<Vec<u8>> {
-    let mut buffer = vec![0; length];
-    input.read_exact(&mut buffer)?;
-    Ok(buffer)
-}
-
-fn damaged(why: &'static str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
 #[cfg(test)]

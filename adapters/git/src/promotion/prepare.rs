@@ -7,6 +7,7 @@ use super::site::{JOURNAL_DRAFT, Site};
 use super::survey::Survey;
 use super::target::Target;
 use super::trouble::{while_doing, while_doing_to};
+use crate::fields::invalid;
 use isobox_domain::change::{ChangeLine, Mode};
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::repo_path::MAX_PATH_BYTES;
@@ -106,8 +107,4 @@ pub(super) fn is_staged(dir: &Dir, name: &[u8], new: New) -> io::Result<bool> {
         _ => return Ok(false),
     };
     Ok(found == new.content)
-}
-
-fn invalid(why: &'static str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, why)
 }

@@ -17,7 +17,8 @@
 
 use super::dir::{Dir, sync_file, write_all};
 use super::permissions::{create_own_file, make_own_dir};
-use isobox_domain::content::hex;
+use crate::fields::invalid;
+use crate::random::random_name;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
@@ -215,11 +216,5 @@ fn is_reached_by_rename(root: &Dir, common_dir: &Path, root_path: &Path, state: 
 }
 
 fn hidden_name() -> io::Result<Vec<u8>> {
-    let mut random = [0; 16];
-    File::open("/dev/urandom")?.read_exact(&mut random)?;
-    Ok(format!("{HIDDEN_PREFIX}{}", hex(&random)).into_bytes())
-}
-
-fn invalid(why: &'static str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, why)
+    Ok(format!("{HIDDEN_PREFIX}{}", random_name()?).into_bytes())
 }

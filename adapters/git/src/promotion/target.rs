@@ -1,6 +1,6 @@
 //! The working tree that a Promotion goes into, for looking.
 
-use super::dir::{CHUNK_BYTES, Dir};
+use super::dir::Dir;
 use crate::oid;
 use gix::filter::Pipeline;
 use gix::filter::plumbing::pipeline::convert::ToGitOutcome;
@@ -10,7 +10,7 @@ use isobox_domain::repo_path::RepoPath;
 use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -100,17 +100,7 @@ impl Normalised<'_> {
 }
 
 fn file_oid(git: &gix::Repository, mut file: &File) -> io::Result<gix::ObjectId> {
-    let length = file.metadata()?.len();
-    let mut hasher = gix::hash::hasher(git.object_hash());
-    hasher.update(format!("blob {length}\0").as_bytes());
-    let mut chunk = vec![0; CHUNK_BYTES];
-    loop {
-        match file.read(&mut chunk) {
-            Ok(0) => break,
-            Ok(read) => hasher.update(&chunk[..read]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
+    let mut hasher = oid::blob_hasher(git.object_hash(), file.metadata()?.len());
+    oid::hash_all(&mut hasher, &mut file)?;
     hasher.try_finalize().map_err(io::Error::other)
 }

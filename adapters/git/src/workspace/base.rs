@@ -4,6 +4,7 @@
 //! then for each layer its prefix (empty for the first), host path, commit and number of attribute files, and for each
 //! of those its path and oid. Oids are hex digits, numbers decimal.
 
+use crate::fields::invalid;
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::repo_path::RepoPath;
 use std::ffi::OsStr;
@@ -45,8 +46,7 @@ impl Base {
 
     /// Reads it back.
     pub(crate) fn load(host_path: &Path) -> io::Result<Self> {
-        decode(&fs::read(host_path)?)
-            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it is no base of version 1, or was cut off"))
+        decode(&fs::read(host_path)?).ok_or_else(|| invalid("it is no base of version 1, or was cut off"))
     }
 
     fn encode(&self) -> Vec<u8> {

@@ -7,11 +7,10 @@
 //!     base                                see base.rs
 //! ```
 
-use isobox_domain::content::hex;
+use crate::random::random_name;
 use isobox_domain::escape::Escaped;
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -28,9 +27,7 @@ pub(crate) struct Layout {
 impl Layout {
     /// Chooses a place that nobody else chooses. Makes nothing.
     pub(crate) fn reserve(workspaces_root: &Path) -> io::Result<Self> {
-        let mut random = [0; 16];
-        File::open("/dev/urandom")?.read_exact(&mut random)?;
-        let container = std::path::absolute(workspaces_root)?.join(format!("{PREFIX}{}", hex(&random)));
+        let container = std::path::absolute(workspaces_root)?.join(format!("{PREFIX}{}", random_name()?));
         Ok(Self { container })
     }
 
