@@ -3,8 +3,7 @@
 //!
 //! Whoever links this crate calls [`stage::enter_if_asked`] first thing in `main`: a Sandbox starts the same program again.
 
-// Namespaces, descriptors and processes have no safe interface everywhere: this is the one crate that may.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "namespaces, descriptors and processes have no safe interface everywhere")]
 
 mod bubblewrap;
 mod descriptors;

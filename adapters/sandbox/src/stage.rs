@@ -33,12 +33,12 @@ use workload::Started;
 /// `isobox-stage`, its second and last is the number of its control socket, and that and its plan are open. With the
 /// word `devices` in that place it prepares the host's devices as root, and executes what the rest names.
 pub fn enter_if_asked() {
-    match role() {
+    let ended = match role() {
         None => return,
         Some(Role::Devices) => devices::guard_and_execute(std::env::args_os().skip(2)),
-        Some(Role::Stage) => {}
-    }
-    let failure = match run() {
+        Some(Role::Stage) => run(),
+    };
+    let failure = match ended {
         Ok(never) => match never {},
         Err(failure) => failure,
     };

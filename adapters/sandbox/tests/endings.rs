@@ -1,7 +1,7 @@
 //! However an attempt ends, nothing of it goes on: isobox killed, interrupted, or flooded.
 //!
 //! The program of this test is also the supervisor that gets killed: started again with a script, it supervises that.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "processes are forked, watched and killed by hand")]
 
 mod stand;
 

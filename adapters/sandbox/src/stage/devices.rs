@@ -6,8 +6,9 @@
 
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
-use std::ffi::CString;
-use std::io::{self, Write};
+use std::convert::Infallible;
+use std::ffi::{CString, OsString};
+use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
@@ -42,15 +43,14 @@ pub(crate) fn guard() -> io::Result<Guard> {
     Ok(if may_mount { Guard::ReadOnly } else { Guard::None })
 }
 
-/// Shows the devices read-only to this process and its children, and executes what `arguments` name; never returns.
-pub(super) fn guard_and_execute(arguments: impl Iterator<Item = std::ffi::OsString>) -> ! {
-    let failure = match show_read_only().and_then(|()| execute(arguments)) {
-        Ok(never) => match never {},
-        Err(failure) => failure,
-    };
-    // Read by isobox as the reason for which no Sandbox came up; if it is gone, nobody has to know.
-    writeln!(io::stderr(), "show the host's devices read-only: {failure}").ok();
-    std::process::exit(1);
+/// Shows the devices read-only to this process and its children, and becomes what `arguments` name.
+pub(super) fn guard_and_execute(arguments: impl Iterator<Item = OsString>) -> io::Result<Infallible> {
+    show_read_only().map_err(while_doing("show the host's devices read-only"))?;
+    execute(arguments).map_err(while_doing("execute bwrap"))
+}
+
+fn while_doing(operation: &'static str) -> impl Fn(io::Error) -> io::Error {
+    move |source| io::Error::new(source.kind(), format!("{operation}: {source}"))
 }
 
 fn show_read_only() -> io::Result<()> {
@@ -66,7 +66,7 @@ fn show_read_only() -> io::Result<()> {
     Ok(())
 }
 
-fn execute(arguments: impl Iterator<Item = std::ffi::OsString>) -> io::Result<std::convert::Infallible> {
+fn execute(arguments: impl Iterator<Item = OsString>) -> io::Result<Infallible> {
     let words = arguments.map(|word| CString::new(word.into_vec()).map_err(io::Error::other));
     let words = words.collect::<io::Result<Vec<_>>>()?;
     let (program, arguments) = words.split_first().ok_or_else(|| io::Error::other("no program was named"))?;
