@@ -1,5 +1,5 @@
 //! Strategies for every value that becomes an object.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test target uses a part of it")]
 
 use isobox_domain::change::{
     After, Before, Change, ChangeLine, ChangeSetRef, ChangeSummary, Mode, NotCaptured, NotCapturedReason, RuleOrigin,

@@ -1,5 +1,5 @@
 //! Fixed values that use every field and every variant of the format. Golden files are made of them: they never change.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test target uses a part of it")]
 
 use isobox_domain::change::{
     After, Before, Change, ChangeLine, ChangeSetRef, ChangeSummary, Mode, NotCaptured, NotCapturedReason, RuleOrigin,
