@@ -2,17 +2,28 @@
 
 use crate::repository::failure;
 use crate::{discovery, sparse_index};
-use gix::bstr::{BString, ByteSlice};
-use gix::status::index_worktree::Item as WorktreeItem;
-use gix::status::plumbing::index_as_worktree::EntryStatus;
+use gix::bstr::{BStr, ByteSlice};
+use gix::dir::EntryRef;
+use gix::dir::entry::Status;
+use gix::dir::walk::{Delegate, EmissionMode};
+use gix::index::{Entry, State};
+use gix::status::plumbing::index_as_worktree;
+use gix::status::plumbing::index_as_worktree::traits::{FastEq, SubmoduleStatus};
+use gix::status::plumbing::index_as_worktree::{Context, EntryStatus, Options, VisitEntry};
 use gix::status::tree_index::TrackRenames;
-use gix::status::{Item, UntrackedFiles};
-use gix::worktree::IndexPersistedOrInMemory;
+use gix::worktree::stack::state::attributes::Source;
 use isobox_domain::source::{Cleanliness, DirtyEntry, DirtyState};
 use isobox_ports::RepositoryError;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
+use std::sync::atomic::AtomicBool;
+
+/// A look at everything.
+const NO_PATTERNS: [&BStr; 0] = [];
+/// Nobody interrupts a look.
+static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// Compares HEAD with the index, and the index with the working tree, as `git status` does; writes nothing.
 ///
@@ -42,52 +53,148 @@ impl Dirt {
             self.first.pop_last();
         }
     }
-}
 
-fn look(repository: &gix::Repository) -> gix::Result<Dirt> {
-    let mut dirt = Dirt::default();
-    let mut status = repository
-        .status(gix::progress::Discard)?
-        .untracked_files(UntrackedFiles::Collapsed)
-        // gix opens submodules with their own configuration, filter drivers included: they are looked at below.
-        .index_worktree_submodules(None)
-        .index_worktree_rewrites(None)
-        .tree_index_track_renames(TrackRenames::Disabled);
-    let index = repository.index_or_empty()?;
-    if index.is_sparse() {
-        status = status.index(IndexPersistedOrInMemory::InMemory(sparse_index::expand(repository, &index)?));
-    }
-    for item in status.into_iter(Vec::<BString>::new())? {
-        let item = item?;
-        if let Some(state) = state(&item) {
-            dirt.add(item.location(), state);
+    fn merge(&mut self, other: Self) {
+        self.count += other.count;
+        self.first.extend(other.first);
+        while self.first.len() > Cleanliness::SHOWN {
+            self.first.pop_last();
         }
     }
-    look_at_submodules(repository, &mut dirt)?;
+}
+
+/// Up to this many index entries one thread is faster than starting a second.
+const ENTRIES_OF_ONE_THREAD: usize = 2000;
+
+fn look(repository: &gix::Repository) -> gix::Result<Dirt> {
+    let mut index = repository.index_or_empty()?;
+    if index.is_sparse() {
+        index = std::sync::Arc::new(gix::fs::FileSnapshot::new(sparse_index::expand(repository, &index)?));
+    }
+    let mut dirt = if index.entries().len() <= ENTRIES_OF_ONE_THREAD {
+        let mut dirt = changed(repository, &index, Some(1))?;
+        dirt.merge(untracked(repository, &index)?);
+        dirt
+    } else {
+        side_by_side(repository, &index)?
+    };
+    dirt.merge(staged(repository, &index)?);
+    look_at_submodules(repository, &index, &mut dirt)?;
     Ok(dirt)
 }
 
-/// `None` for what does not make a difference.
-fn state(item: &Item) -> Option<DirtyState> {
-    match item {
-        Item::TreeIndex(_) => Some(DirtyState::Staged),
-        Item::IndexWorktree(WorktreeItem::Modification { status, .. }) => match status {
-            EntryStatus::Conflict { .. } => Some(DirtyState::Unmerged),
-            EntryStatus::Change(_) | EntryStatus::IntentToAdd => Some(DirtyState::Unstaged),
-            EntryStatus::NeedsUpdate(_) => None,
-        },
-        Item::IndexWorktree(WorktreeItem::DirectoryContents { entry, .. }) => {
-            (entry.status == gix::dir::entry::Status::Untracked).then_some(DirtyState::Untracked)
-        }
-        Item::IndexWorktree(WorktreeItem::Rewrite { .. }) => Some(DirtyState::Unstaged),
+fn side_by_side(repository: &gix::Repository, index: &State) -> gix::Result<Dirt> {
+    let shared = repository.clone().into_sync();
+    std::thread::scope(|scope| {
+        let untracked = scope.spawn(move || untracked(&shared.to_thread_local(), index));
+        let mut dirt = changed(repository, index, None)?;
+        dirt.merge(untracked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+        Ok(dirt)
+    })
+}
+
+/// HEAD against the index.
+fn staged(repository: &gix::Repository, index: &State) -> gix::Result<Dirt> {
+    let mut dirt = Dirt::default();
+    let tree = repository.head_tree_id_or_empty()?;
+    repository.tree_index_status(&tree, index, None, TrackRenames::Disabled, |change, _, _| {
+        dirt.add(change.location(), DirtyState::Staged);
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(dirt)
+}
+
+/// The index against the files of the working tree.
+fn changed(repository: &gix::Repository, index: &State, thread_limit: Option<usize>) -> gix::Result<Dirt> {
+    let Some(root) = repository.workdir() else { return Ok(Dirt::default()) };
+    let source = Source::WorktreeThenIdMapping;
+    let context = Context {
+        pathspec: repository.pathspec(false, NO_PATTERNS, true, index, source)?.into_parts().0,
+        stack: repository.attributes_only(index, source)?.detach(),
+        filter: gix::filter::plumbing::Pipeline::new(
+            repository.command_context()?,
+            repository.object_hash(),
+            gix::filter::Pipeline::options(repository)?,
+        ),
+        should_interrupt: &NEVER,
+    };
+    let options = Options {
+        fs: repository.filesystem_options()?,
+        stat: repository.stat_options()?,
+        thread_limit,
+        fscache: false,
+    };
+    let mut dirt = Dirt::default();
+    index_as_worktree(
+        index,
+        root,
+        &mut dirt,
+        FastEq,
+        NoSubmodules,
+        repository.objects.clone().into_arc().map_err(gix::Error::from_error)?,
+        &mut gix::progress::Discard,
+        context,
+        options,
+    )?;
+    Ok(dirt)
+}
+
+/// What the index does not know, unless the configuration says that nobody cares.
+fn untracked(repository: &gix::Repository, index: &State) -> gix::Result<Dirt> {
+    let mut dirt = Dirt::default();
+    if repository.config_snapshot().boolean("status.showUntrackedFiles") == Some(false) {
+        return Ok(dirt);
+    }
+    let options = repository.dirwalk_options()?.emit_untracked(EmissionMode::CollapseDirectory);
+    repository.dirwalk(index, NO_PATTERNS, &NEVER, options, &mut dirt)?;
+    Ok(dirt)
+}
+
+/// Looks at no submodule: gix opens them with their own configuration, filter drivers included. See `look_at_submodules`.
+#[derive(Clone)]
+struct NoSubmodules;
+
+impl SubmoduleStatus for NoSubmodules {
+    type Output = ();
+
+    fn status(&mut self, _: &Entry, _: &BStr) -> gix::Result<Option<()>> {
+        Ok(None)
     }
 }
 
-fn look_at_submodules(repository: &gix::Repository, dirt: &mut Dirt) -> gix::Result<()> {
+impl<'index> VisitEntry<'index> for Dirt {
+    type ContentChange = ();
+    type SubmoduleStatus = ();
+
+    fn visit_entry(
+        &mut self,
+        _: &'index [Entry],
+        _: &'index Entry,
+        _: usize,
+        path: &'index BStr,
+        status: EntryStatus<(), ()>,
+    ) {
+        match status {
+            EntryStatus::Conflict { .. } => self.add(path, DirtyState::Unmerged),
+            EntryStatus::Change(_) | EntryStatus::IntentToAdd => self.add(path, DirtyState::Unstaged),
+            EntryStatus::NeedsUpdate(_) => {}
+        }
+    }
+}
+
+impl Delegate for Dirt {
+    fn emit(&mut self, entry: EntryRef<'_>, _: Option<Status>) -> ControlFlow<()> {
+        if entry.status == Status::Untracked {
+            self.add(&entry.rela_path, DirtyState::Untracked);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn look_at_submodules(repository: &gix::Repository, index: &State, dirt: &mut Dirt) -> gix::Result<()> {
     let Some(root) = repository.workdir() else { return Ok(()) };
-    let index = repository.index_or_empty()?;
     for entry in index.entries().iter().filter(|entry| entry.mode.is_submodule()) {
-        let path = entry.path(&index);
+        let path = entry.path(index);
         let dot_git = root.join(OsStr::from_bytes(path)).join(".git");
         if dot_git.symlink_metadata().is_ok() && !is_submodule_clean(&dot_git, entry.id) {
             dirt.add(path.as_bytes(), DirtyState::Unstaged);
