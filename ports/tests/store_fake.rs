@@ -1,11 +1,12 @@
 //! The store in memory keeps what every store keeps.
 
 use isobox_domain::content::{ContentId, ContentRef};
+use isobox_ports::contract::open_attempts::OpenAttemptsFixture;
 use isobox_ports::contract::store::StoreFixture;
 use isobox_ports::contract::views::ViewsFixture;
-use isobox_ports::contract::{attempts, object_store, record_log, views};
+use isobox_ports::contract::{attempts, object_store, open_attempts, record_log, views};
 use isobox_ports::fake::InMemoryStore;
-use isobox_ports::{Attempts, ObjectStore, RecordLog, Views};
+use isobox_ports::{Attempts, ObjectStore, OpenAttempts, RecordLog, Views};
 use std::collections::BTreeMap;
 
 #[derive(Default)]
@@ -26,6 +27,12 @@ impl StoreFixture for Fixture {
 
     fn damage(&self, id: &ContentId) {
         self.0.damage(id);
+    }
+}
+
+impl OpenAttemptsFixture for Fixture {
+    fn open_attempts(&self) -> &dyn OpenAttempts {
+        &self.0
     }
 }
 
@@ -51,6 +58,7 @@ fn main() {
     let suites = [
         attempts::cases("InMemoryStore", Fixture::default),
         object_store::cases("InMemoryStore", Fixture::default),
+        open_attempts::cases("InMemoryStore", Fixture::default),
         record_log::cases("InMemoryStore", Fixture::default),
         views::cases("InMemoryStore", Fixture::default),
     ];

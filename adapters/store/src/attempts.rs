@@ -17,7 +17,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
-const JOURNAL: &str = "attempt";
+pub(crate) const JOURNAL: &str = "attempt";
 /// Free inodes that an attempt may need: its directory, journal, outputs, staging, and a few large artifacts.
 const INODES: u64 = 32;
 
@@ -106,7 +106,8 @@ fn open_dead(tmp: &Dir, name: &str) -> io::Result<Option<(Dir, Option<File>)>> {
     Ok((!is_left || metadata.len() > 0).then_some((dir, is_left.then_some(file))))
 }
 
-fn find_directory(tmp: &Dir, name: &str) -> io::Result<Option<Dir>> {
+/// Opens the directory `name`; `None` where there is none.
+pub(crate) fn find_directory(tmp: &Dir, name: &str) -> io::Result<Option<Dir>> {
     match tmp.find_dir(name) {
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(None),
         found => found,

@@ -97,6 +97,17 @@ pub(crate) fn read_frames(file: &File, mut take: impl FnMut(&[u8]) -> io::Result
     Ok(())
 }
 
+/// The raw bytes of the frame at `offset` of a file that is being staged, and where the next one starts; `None` if it is
+/// not whole.
+pub(crate) fn frame_at(file: &Arc<File>, offset: u64) -> io::Result<Option<(Vec<u8>, u64)>> {
+    let end = file.metadata()?.len();
+    let mut frames = Frames { at: offset.max(HEADER_LEN as u64), ..Frames::new(Arc::clone(file), end) };
+    match frames.is_over() {
+        true => Ok(None),
+        false => Ok(frames.next_raw()?.map(|raw| (raw, frames.at))),
+    }
+}
+
 /// Reads a large file from end to end: whether it is the content that its header names.
 pub(crate) fn verify_large(file: &Arc<File>, header: &EntryHeader) -> io::Result<Result<(), EntryError>> {
     let mut frames = Frames::new(Arc::clone(file), header.entry_length());

@@ -13,7 +13,8 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-const NUMBER_LEN: u64 = 8;
+/// Bytes of the number that a piece's file starts with.
+pub(crate) const NUMBER_LEN: u64 = 8;
 
 /// The file name of a role's staged content.
 pub(crate) fn role_name(role: Role) -> &'static str {
@@ -123,6 +124,7 @@ fn read_piece(file: File, expected: u64) -> io::Result<Option<Vec<u8>>> {
     Ok((number == Some(expected)).then(|| bytes.split_off(NUMBER_LEN as usize)))
 }
 
-fn piece_name(name: &str) -> String {
+/// The file name of the piece that is being written.
+pub(crate) fn piece_name(name: &str) -> String {
     format!("{name}.piece")
 }

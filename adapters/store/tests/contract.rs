@@ -4,11 +4,12 @@ mod support;
 
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::record::{TaskArtifacts, TaskRecord};
+use isobox_ports::contract::open_attempts::OpenAttemptsFixture;
 use isobox_ports::contract::sample::record;
 use isobox_ports::contract::store::StoreFixture;
 use isobox_ports::contract::views::ViewsFixture;
-use isobox_ports::contract::{attempts, object_store, record_log, views};
-use isobox_ports::{Attempts, ObjectStore, RecordLog, Role, Views};
+use isobox_ports::contract::{attempts, object_store, open_attempts, record_log, views};
+use isobox_ports::{Attempts, ObjectStore, OpenAttempts, RecordLog, Role, Views};
 use isobox_store::{FsTaskStore, FsViews};
 use std::collections::BTreeMap;
 use std::fs;
@@ -46,6 +47,12 @@ impl StoreFixture for Fixture {
 
     fn damage(&self, id: &ContentId) {
         support::damage(self.records.path(), id);
+    }
+}
+
+impl OpenAttemptsFixture for Fixture {
+    fn open_attempts(&self) -> &dyn OpenAttempts {
+        &self.store
     }
 }
 
@@ -94,6 +101,7 @@ fn main() {
     let suites = [
         attempts::cases("FsTaskStore", Fixture::default),
         object_store::cases("FsTaskStore", Fixture::default),
+        open_attempts::cases("FsTaskStore", Fixture::default),
         record_log::cases("FsTaskStore", Fixture::default),
         views::cases("FsViews", Fixture::default),
     ];

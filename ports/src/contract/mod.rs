@@ -3,6 +3,7 @@
 pub mod attempts;
 pub mod machine;
 pub mod object_store;
+pub mod open_attempts;
 pub mod policy_source;
 pub mod project_files;
 pub mod promotion;

@@ -1,6 +1,7 @@
 //! Fakes with state that obey the contracts, for tests of what stands on the ports.
 
 mod machine;
+mod open_attempts;
 mod project_files;
 mod recording_sink;
 mod repository;

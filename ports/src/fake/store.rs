@@ -14,7 +14,7 @@ use isobox_domain::task_id::TaskId;
 use isobox_domain::timestamp::Timestamp;
 use std::collections::{BTreeMap, HashMap};
 use std::io::{Cursor, Read};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Keeps a Task Store's promises without a disk. Clones share one store.
 ///
@@ -22,6 +22,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Clone, Debug, Default)]
 pub struct InMemoryStore {
     state: Arc<Mutex<State>>,
+    /// Told whenever an attempt is over.
+    pub(super) ended: Arc<Condvar>,
 }
 
 #[derive(Debug, Default)]
@@ -33,6 +35,9 @@ pub(super) struct State {
     damaged: Vec<ContentId>,
     events: Vec<StoredEvent>,
     pub(super) abandoned: Vec<Left>,
+    /// Attempts that somebody has, by the number that they got.
+    pub(super) running: BTreeMap<u64, Left>,
+    pub(super) begun: u64,
     views: Vec<(TaskId, BTreeMap<String, Vec<u8>>)>,
 }
 

@@ -12,14 +12,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// What survives when the process of an attempt is gone.
 #[derive(Clone, Debug)]
 pub(super) struct Left {
-    draft: TaskRecord,
-    notes: BTreeMap<String, Vec<u8>>,
-    written: Shared<HashMap<Role, Vec<u8>>>,
+    pub(super) draft: TaskRecord,
+    pub(super) notes: BTreeMap<String, Vec<u8>>,
+    pub(super) written: Shared<HashMap<Role, Vec<u8>>>,
 }
 
-type Shared<T> = Arc<Mutex<T>>;
+pub(super) type Shared<T> = Arc<Mutex<T>>;
 
-fn hold<T>(shared: &Shared<T>) -> MutexGuard<'_, T> {
+pub(super) fn hold<T>(shared: &Shared<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -46,6 +46,7 @@ impl Staged {
 #[derive(Debug)]
 pub(super) struct InMemoryAttempt {
     store: InMemoryStore,
+    number: u64,
     /// `None` once it has ended.
     left: Option<Left>,
     staged: Shared<Staged>,
@@ -54,7 +55,22 @@ pub(super) struct InMemoryAttempt {
 
 impl InMemoryAttempt {
     pub(super) fn new(store: InMemoryStore, left: Left) -> Self {
-        Self { store, left: Some(left), staged: Arc::default(), taken: Mutex::default() }
+        let number = {
+            let mut state = store.state();
+            state.begun += 1;
+            let number = state.begun;
+            state.running.insert(number, left.clone());
+            number
+        };
+        Self { store, number, left: Some(left), staged: Arc::default(), taken: Mutex::default() }
+    }
+
+    /// Changes what is left when the process is gone, and what is seen until then.
+    fn change(&mut self, change: impl FnOnce(&mut Left)) {
+        if let Some(left) = &mut self.left {
+            change(left);
+            self.store.state().running.insert(self.number, left.clone());
+        }
     }
 
     fn left(&self) -> &Left {
@@ -97,9 +113,11 @@ impl InMemoryAttempt {
 
 impl Drop for InMemoryAttempt {
     fn drop(&mut self) {
-        if let Some(left) = self.left.take() {
-            self.store.state().abandoned.push(left);
-        }
+        let mut state = self.store.state();
+        state.running.remove(&self.number);
+        state.abandoned.extend(self.left.take());
+        drop(state);
+        self.store.ended.notify_all();
     }
 }
 
@@ -109,16 +127,14 @@ impl Attempt for InMemoryAttempt {
     }
 
     fn update(&mut self, draft: &TaskRecord) -> Result<(), StoreError> {
-        if let Some(left) = &mut self.left {
-            left.draft = draft.clone();
-        }
+        self.change(|left| left.draft = draft.clone());
         Ok(())
     }
 
     fn note(&mut self, name: &str, state: &[u8]) -> Result<(), StoreError> {
-        if let Some(left) = &mut self.left {
+        self.change(|left| {
             left.notes.insert(name.to_owned(), state.to_vec());
-        }
+        });
         Ok(())
     }
 
