@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
 
 fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
     match command {
-        Command::Init(arguments) => init::init(console, &arguments),
+        Command::Init(arguments) => init::init(&arguments),
         Command::Run(arguments) => workload::run(console, arguments),
         Command::Tool(arguments) => workload::tool(console, arguments),
         Command::Promote(arguments) => promote::promote(console, &arguments),

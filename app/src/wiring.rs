@@ -146,7 +146,7 @@ impl Project {
 
     /// Where the policy lies, for people.
     pub(crate) fn policy_path(&self) -> String {
-        shown(&self.repository.root().join(POLICY_PATH))
+        Escaped::path(&self.repository.root().join(POLICY_PATH)).to_string()
     }
 
     /// The project's store, made if it is not there.
@@ -274,22 +274,19 @@ fn open_records(directory: &[u8]) -> Result<Box<dyn RecordLog>, Failure> {
 
 fn open_store(records: &Path) -> Result<FsTaskStore, Failure> {
     FsTaskStore::open(records)?.ok_or_else(|| {
-        Failure::new(FailureKind::Store, format!("there is no task store in {}", shown(records)))
+        Failure::new(FailureKind::Store, format!("there is no task store in {}", Escaped::path(records)))
             .with_hint("a first `isobox tool` or `isobox run` makes one; --source or --records choose another place")
     })
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
-    std::path::absolute(path)
-        .map_err(|error| Failure::new(FailureKind::Usage, format!("make {} absolute", shown(path))).because(error))
+    std::path::absolute(path).map_err(|error| {
+        Failure::new(FailureKind::Usage, format!("make {} absolute", Escaped::path(path))).because(error)
+    })
 }
 
 fn unusable_directory(error: isobox_host::DirectoriesError) -> Failure {
     Failure::new(FailureKind::General, "a directory of isobox cannot be used")
         .because(error)
         .with_hint("set HOME, or XDG_STATE_HOME, to an absolute path of your own")
-}
-
-fn shown(path: &Path) -> String {
-    Escaped(path.as_os_str().as_bytes()).to_string()
 }

@@ -1,6 +1,7 @@
 //! Hostile bytes made safe for a terminal.
 
 use std::fmt::{self, Write};
+use std::path::Path;
 
 /// Bytes from a workload, shown so that a terminal can neither be driven nor deceived by them.
 ///
@@ -9,6 +10,13 @@ use std::fmt::{self, Write};
 /// inputs are never shown alike.
 #[derive(Clone, Copy)]
 pub struct Escaped<'a>(pub &'a [u8]);
+
+impl<'a> Escaped<'a> {
+    /// A host path, for people.
+    pub fn path(host_path: &'a Path) -> Self {
+        Self(host_path.as_os_str().as_encoded_bytes())
+    }
+}
 
 impl fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -16,13 +16,15 @@ use std::path::{Path, PathBuf};
 
 /// Finds the repository around `directory`; see [`GixRepository::discover`].
 pub(crate) fn discover(directory: &Path) -> Result<GixRepository, RepositoryError> {
-    let directory =
-        directory.canonicalize().map_err(|e| failure(&format!("look at the directory {}", shown(directory)), e))?;
+    let directory = directory
+        .canonicalize()
+        .map_err(|e| failure(&format!("look at the directory {}", Escaped::path(directory)), e))?;
     let repository = open(&find(&directory)?)?;
     refuse_unusable(&repository)?;
     let root = worktree(&repository)?;
     let common_dir = repository.common_dir();
-    let common_dir = common_dir.canonicalize().map_err(|e| failure(&format!("look at {}", shown(common_dir)), e))?;
+    let common_dir =
+        common_dir.canonicalize().map_err(|e| failure(&format!("look at {}", Escaped::path(common_dir)), e))?;
     let prefix = prefix(&directory, &root)?;
     Ok(GixRepository::new(repository.into_sync(), root, common_dir, prefix))
 }
@@ -32,7 +34,7 @@ fn find(directory: &Path) -> Result<Found, RepositoryError> {
     let options = Options { trust: TrustPolicy::Assume(Trust::Reduced), ..Options::default() };
     let (found, _) = gix::discover::upwards_opts(directory, options).map_err(|_| {
         refused(
-            format!("{} is not inside a Git repository", shown(directory)),
+            format!("{} is not inside a Git repository", Escaped::path(directory)),
             "change to a repository, or make one with `git init`",
         )
     })?;
@@ -43,17 +45,17 @@ fn find(directory: &Path) -> Result<Found, RepositoryError> {
 fn open(found: &Found) -> Result<gix::Repository, RepositoryError> {
     let (git_dir, worktree) = found.clone().into_repository_and_work_tree_directories();
     let foreign = foreign(&git_dir, worktree.as_deref())
-        .map_err(|e| failure(&format!("look at who owns the repository at {}", shown(&git_dir)), e))?;
+        .map_err(|e| failure(&format!("look at who owns the repository at {}", Escaped::path(&git_dir)), e))?;
     let trust = if foreign.is_none() { Trust::Full } else { Trust::Reduced };
     let host_path = worktree.as_ref().unwrap_or(&git_dir);
     let repository = git_config::open(host_path, trust)
-        .map_err(|e| failure(&format!("open the repository at {}", shown(host_path)), e))?;
+        .map_err(|e| failure(&format!("open the repository at {}", Escaped::path(host_path)), e))?;
     if repository.git_dir_trust() == Trust::Full { Ok(repository) } else { Err(refused_as_foreign(host_path, foreign)) }
 }
 
 /// Opens the repository at `dot_git` (a Git directory, or a file that names one), under the same rule of ownership.
 pub(crate) fn open_owned(dot_git: &Path) -> Result<gix::Repository, RepositoryError> {
-    let failed = |e: Cause| failure(&format!("open the repository at {}", shown(dot_git)), e);
+    let failed = |e: Cause| failure(&format!("open the repository at {}", Escaped::path(dot_git)), e);
     let kind = gix::discover::is_git(dot_git).map_err(|e| failed(e.into()))?;
     let found = Found::from_dot_git_dir(dot_git.to_owned(), kind, Path::new("/"));
     open(&found.ok_or_else(|| failed("it names a directory outside of the file system".into()))?)
@@ -72,18 +74,20 @@ fn foreign(git_dir: &Path, worktree: Option<&Path>) -> io::Result<Option<Foreign
 
 fn refused_as_foreign(host_path: &Path, foreign: Option<ForeignPath>) -> RepositoryError {
     let owner = match foreign {
-        Some(ForeignPath { host_path, owner }) => format!("{} belongs to the user with uid {owner}", shown(&host_path)),
+        Some(ForeignPath { host_path, owner }) => {
+            format!("{} belongs to the user with uid {owner}", Escaped::path(&host_path))
+        }
         None => "its working tree belongs to another user".into(),
     };
     refused(
-        format!("the repository at {} is not yours: {owner}", shown(host_path)),
-        &format!("if you trust it, run `git config --global --add safe.directory {}`", shown(host_path)),
+        format!("the repository at {} is not yours: {owner}", Escaped::path(host_path)),
+        &format!("if you trust it, run `git config --global --add safe.directory {}`", Escaped::path(host_path)),
     )
 }
 
 /// Refuses what Workspaces cannot be made from, whatever its HEAD.
 fn refuse_unusable(repository: &gix::Repository) -> Result<(), RepositoryError> {
-    let here = shown(repository.workdir().unwrap_or(repository.git_dir()));
+    let here = Escaped::path(repository.workdir().unwrap_or(repository.git_dir()));
     let config = repository.config_snapshot();
     if config.string("extensions.refStorage").is_some_and(|format| format != "files") {
         return Err(refused(
@@ -115,7 +119,8 @@ fn is_partial(config: &gix::config::Snapshot<'_>) -> bool {
 /// The root of the working tree, links resolved.
 fn worktree(repository: &gix::Repository) -> Result<PathBuf, RepositoryError> {
     let root = repository.workdir().unwrap_or(repository.git_dir());
-    let root = root.canonicalize().map_err(|e| failure(&format!("look at the working tree {}", shown(root)), e))?;
+    let root =
+        root.canonicalize().map_err(|e| failure(&format!("look at the working tree {}", Escaped::path(root)), e))?;
     Ok(root)
 }
 
@@ -123,7 +128,11 @@ fn worktree(repository: &gix::Repository) -> Result<PathBuf, RepositoryError> {
 fn prefix(directory: &Path, root: &Path) -> Result<Option<RepoPath>, RepositoryError> {
     let inside = directory.strip_prefix(root).map_err(|_| {
         refused(
-            format!("{} lies outside of its repository's working tree {}", shown(directory), shown(root)),
+            format!(
+                "{} lies outside of its repository's working tree {}",
+                Escaped::path(directory),
+                Escaped::path(root)
+            ),
             "change to a directory inside of the working tree",
         )
     })?;
@@ -132,7 +141,7 @@ fn prefix(directory: &Path, root: &Path) -> Result<Option<RepoPath>, RepositoryE
     }
     RepoPath::parse(inside.as_os_str().as_bytes()).map(Some).map_err(|why| {
         refused(
-            format!("{} is no directory of the working tree: {why}", shown(directory)),
+            format!("{} is no directory of the working tree: {why}", Escaped::path(directory)),
             "change to a directory of the working tree",
         )
     })
@@ -140,8 +149,4 @@ fn prefix(directory: &Path, root: &Path) -> Result<Option<RepoPath>, RepositoryE
 
 fn refused(reason: String, hint: &str) -> RepositoryError {
     RepositoryError::Refused { reason, hint: Some(hint.to_owned()) }
-}
-
-fn shown(host_path: &Path) -> String {
-    Escaped(host_path.as_os_str().as_bytes()).to_string()
 }

@@ -1,6 +1,7 @@
 //! The trusted repository, for looking.
 
 use crate::{cleanliness, discovery, history, oid, promotion};
+use isobox_domain::escape::Escaped;
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::{Cleanliness, WorkspaceSource};
 use isobox_ports::{Promotion, RepositoryError, TrustedRepository};
@@ -53,6 +54,11 @@ impl GixRepository {
         Self { shared: Arc::new(Shared { repository, root, common_dir, prefix }) }
     }
 
+    /// The root, escaped for people.
+    pub(crate) fn shown(&self) -> String {
+        Escaped::path(self.root()).to_string()
+    }
+
     /// gix's view of the repository, for the calling thread. No filter driver is known to it.
     pub(crate) fn gix(&self) -> gix::Repository {
         self.shared.repository.to_thread_local()
@@ -90,13 +96,6 @@ impl TrustedRepository for GixRepository {
 
     fn begin_promotion(&self) -> Result<Box<dyn Promotion + '_>, RepositoryError> {
         promotion::begin(self)
-    }
-}
-
-impl GixRepository {
-    /// The root, escaped for people.
-    pub(crate) fn shown(&self) -> String {
-        isobox_domain::escape::Escaped(self.root().as_os_str().as_bytes()).to_string()
     }
 }
 

@@ -1,5 +1,6 @@
 //! isobox's own directories: configuration, state and cache of the user.
 
+use isobox_domain::escape::Escaped;
 use nix::unistd::geteuid;
 use std::ffi::OsString;
 use std::io;
@@ -112,10 +113,10 @@ impl Directories {
     /// Creates a directory of isobox and what is missing above it, mode 0700. One that is there already is looked at:
     /// it has to be this user's, and not writable by others.
     pub fn create(host_path: &Path) -> Result<(), DirectoriesError> {
-        let io = |source| DirectoriesError::Io { host_path: escaped(host_path), source };
+        let io = |source| DirectoriesError::Io { host_path: Escaped::path(host_path).to_string(), source };
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(host_path).map_err(io)?;
         let found = std::fs::metadata(host_path).map_err(io)?;
-        let refuse = |reason| DirectoriesError::NotPrivate { host_path: escaped(host_path), reason };
+        let refuse = |reason| DirectoriesError::NotPrivate { host_path: Escaped::path(host_path).to_string(), reason };
         let user = geteuid().as_raw();
         if found.uid() != user {
             return Err(refuse(format!("it belongs to user {}, and this is user {user}", found.uid())));
@@ -131,12 +132,8 @@ fn absolute(variable: &'static str, value: &OsString) -> Result<PathBuf, Directo
     let path = PathBuf::from(value);
     match path.is_absolute() {
         true => Ok(path),
-        false => Err(DirectoriesError::Relative { variable, value: escaped(&path) }),
+        false => Err(DirectoriesError::Relative { variable, value: Escaped::path(&path).to_string() }),
     }
-}
-
-pub(crate) fn escaped(host_path: &Path) -> String {
-    isobox_domain::escape::Escaped(host_path.as_os_str().as_encoded_bytes()).to_string()
 }
 
 #[cfg(test)]

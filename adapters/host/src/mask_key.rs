@@ -1,8 +1,9 @@
 //! The user's key under which masked secrets can be told equal, and nothing else.
 
-use crate::directories::{Directories, DirectoriesError, escaped};
+use crate::directories::{Directories, DirectoriesError};
 use crate::task_ids::random;
 use isobox_domain::content::ContentId;
+use isobox_domain::escape::Escaped;
 use nix::fcntl::OFlag;
 use nix::unistd::geteuid;
 use std::fmt;
@@ -125,11 +126,11 @@ fn create(folder: &Path, host_path: &Path) -> Result<(), MaskKeyError> {
 }
 
 fn untrusted(host_path: &Path, reason: String) -> MaskKeyError {
-    MaskKeyError::Untrusted { host_path: escaped(host_path), reason }
+    MaskKeyError::Untrusted { host_path: Escaped::path(host_path).to_string(), reason }
 }
 
 fn io_error(operation: &'static str, host_path: &Path, source: io::Error) -> MaskKeyError {
-    MaskKeyError::Io { operation, host_path: escaped(host_path), source }
+    MaskKeyError::Io { operation, host_path: Escaped::path(host_path).to_string(), source }
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Files of a project, read and written through directory handles that follow no link.
 
-use crate::directories::escaped;
 use crate::task_ids::random;
 use isobox_domain::content::hex;
+use isobox_domain::escape::Escaped;
 use isobox_domain::repo_path::RepoPath;
 use isobox_ports::{ProjectFiles, ProjectFilesError};
 use nix::errno::Errno;
@@ -38,7 +38,7 @@ impl FsProjectFiles {
         path: &'a RepoPath,
     ) -> impl Fn(Errno) -> ProjectFilesError + use<'a> {
         move |errno| {
-            let host_path = escaped(&self.root.join(OsStr::from_bytes(path.as_bytes())));
+            let host_path = Escaped::path(&self.root.join(OsStr::from_bytes(path.as_bytes()))).to_string();
             match errno {
                 Errno::ELOOP => ProjectFilesError::InTheWay { host_path, found: "a symbolic link, or lies behind one" },
                 Errno::ENOTDIR => {

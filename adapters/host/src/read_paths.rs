@@ -1,6 +1,5 @@
 //! `filesystem.read`: from what a policy says to host paths that a Sandbox may show.
 
-use crate::directories::escaped;
 use isobox_domain::escape::Escaped;
 use isobox_domain::policy::read::{Guard, ReadRefusal, admit, expand_home, guards};
 use std::ffi::OsStr;
@@ -80,7 +79,7 @@ impl ReadPaths {
         let found = std::fs::symlink_metadata(&resolved).map_err(io)?;
         match found.is_dir() || found.is_file() {
             true => Ok(resolved.into_os_string().into_encoded_bytes()),
-            false => Err(ReadPathError::NoFile { written: escaped(&resolved) }),
+            false => Err(ReadPathError::NoFile { written: Escaped::path(&resolved).to_string() }),
         }
     }
 }

@@ -4,12 +4,11 @@ use isobox_domain::escape::Escaped;
 use isobox_ports::{Cause, StoreError, StoreErrorKind};
 use nix::errno::Errno;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// A path, escaped for people.
 pub(crate) fn shown(path: &Path) -> String {
-    Escaped(path.as_os_str().as_bytes()).to_string()
+    Escaped::path(path).to_string()
 }
 
 /// Maps what the system said about `operation` on `subject`.

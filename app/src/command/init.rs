@@ -3,24 +3,22 @@
 use crate::cli::InitArguments;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::output::console::Console;
 use crate::output::stdout::{for_documents, unwritten};
 use crate::wiring;
 use isobox_domain::escape::Escaped;
 use isobox_domain::repo_path::RepoPath;
 use std::io::{self, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Sets up a repository and prints the command that commits what was written.
-pub(super) fn init(_: Console, arguments: &InitArguments) -> Result<ExitCode, Failure> {
+pub(super) fn init(arguments: &InitArguments) -> Result<ExitCode, Failure> {
     let done = wiring::initialise(arguments.path.as_deref())?;
     print(&mut for_documents(), &done.root, &done.written).map_err(unwritten)?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn print(out: &mut dyn Write, root: &Path, written: &[RepoPath]) -> io::Result<()> {
-    let shown_root = Escaped(root.as_os_str().as_bytes()).to_string();
+    let shown_root = Escaped::path(root).to_string();
     if written.is_empty() {
         writeln!(out, "{shown_root} is set up for isobox already; nothing was changed")?;
         return out.flush();

@@ -1,16 +1,19 @@
 //! Cases of [`RuntimeBackend`].
 
-use crate::{Content, EndCause, Ending, Flow, LaunchRequest, RuntimeBackend, Sandbox, Streams, WorkspaceMount};
+mod act;
+mod stand;
+
+pub use act::Act;
+
+use crate::{EndCause, RuntimeBackend, WorkspaceMount};
+use act::command;
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::enforcement::Control;
 use isobox_domain::outcome::Exit;
-use isobox_domain::policy::{EffectivePolicy, SandboxPolicy};
 use isobox_domain::repo_path::RepoPath;
 use libtest_mimic::{Failed, Trial};
-use std::io::Cursor;
-use std::path::PathBuf;
+use stand::{Heard, Stand};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Longest that a prompt return may take on a busy machine. What must not be waited for lasts a thousand times as long.
@@ -66,168 +69,6 @@ const CASES: &[(&str, Case)] = &[
     ("words_of_the_workload_are_not_a_refusal", words_of_the_workload_are_not_a_refusal),
 ];
 
-/// What the suite makes a workload do: each is a command of the standard shell, and a fake plays it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
-    /// Prints its further arguments, each followed by a NUL.
-    PrintArguments,
-    /// Prints its variables, each as `NAME=value` followed by a NUL.
-    PrintVariables,
-    /// Prints the numbers of its open descriptors, one a line, that of the directory they are read from included.
-    ListDescriptors,
-    /// Prints the ignored and the blocked signals of `/proc/self/status`.
-    ShowSignals,
-    /// Prints the numbers 1 to 200,000 on both streams, one a line.
-    Count,
-    /// Copies standard input to standard output.
-    Copy,
-    /// Exits with 137.
-    Exit137,
-    /// Kills itself with SIGKILL.
-    DieOfKill,
-    /// Leaves two processes that hold its streams, one in a session of its own, and exits with 3.
-    LeaveDaemons,
-    /// Writes `y` for ever.
-    Yes,
-    /// Writes `made` to the file `made`, and prints its working directory's last component.
-    Make,
-    /// Prints `here`, then sleeps for hours.
-    Sleep,
-    /// Writes what `bwrap` would write if it had failed, and exits with 1.
-    SpeakLikeBwrap,
-    /// Executes `./script`: a text `echo "$0 $1"` without interpreter line, with the argument `x`.
-    Script,
-}
-
-impl Act {
-    /// Every act.
-    pub const ALL: [Self; 14] = [
-        Self::PrintArguments,
-        Self::PrintVariables,
-        Self::ListDescriptors,
-        Self::ShowSignals,
-        Self::Count,
-        Self::Copy,
-        Self::Exit137,
-        Self::DieOfKill,
-        Self::LeaveDaemons,
-        Self::Yes,
-        Self::Make,
-        Self::Sleep,
-        Self::SpeakLikeBwrap,
-        Self::Script,
-    ];
-
-    /// The act that `command` stands for.
-    pub fn of(command: &WorkloadCommand) -> Option<Self> {
-        Self::ALL.into_iter().find(|act| command.arguments().starts_with(&act.arguments()))
-    }
-
-    fn arguments(self) -> Vec<Vec<u8>> {
-        let script = match self {
-            Self::Script => return vec![b"./script".to_vec(), b"x".to_vec()],
-            Self::PrintArguments => r#"shift 0; for a; do printf '%s\0' "$a"; done"#,
-            Self::PrintVariables => "exec env -0",
-            Self::ListDescriptors => "exec ls /proc/self/fd",
-            Self::ShowSignals => "exec grep -E '^Sig(Ign|Blk)' /proc/self/status",
-            Self::Count => "seq 1 200000 | tee /dev/stderr",
-            Self::Copy => "exec cat",
-            Self::Exit137 => "exit 137",
-            Self::DieOfKill => "kill -KILL $$",
-            Self::LeaveDaemons => "sleep 36000 & setsid sleep 36000 & exit 3",
-            Self::Yes => "exec yes",
-            Self::Make => r#"echo made > made && basename "$PWD""#,
-            Self::Sleep => "echo here; sleep 36000 & sleep 36000",
-            Self::SpeakLikeBwrap => "echo 'bwrap: setting up uid map: Permission denied' >&2; exit 1",
-        };
-        ["sh", "-c", script, "sh"].map(|word| word.as_bytes().to_vec()).to_vec()
-    }
-}
-
-/// A backend and a Workspace for one case.
-struct Stand {
-    backend: Arc<dyn RuntimeBackend>,
-    host_path: PathBuf,
-}
-
-impl Stand {
-    fn new(backend: Arc<dyn RuntimeBackend>) -> Result<Self, Failed> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let name = format!("isobox-backend-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let host_path = std::env::temp_dir().join(name);
-        std::fs::create_dir(&host_path)?;
-        Ok(Self { backend, host_path })
-    }
-
-    fn launch(&self, command: &WorkloadCommand, directory: Option<&RepoPath>) -> Result<Box<dyn Sandbox>, Failed> {
-        let capabilities = self.backend.capabilities();
-        let policy = EffectivePolicy {
-            backend: capabilities.backend,
-            asked: SandboxPolicy::default(),
-            controls: capabilities.controls,
-            limitations: capabilities.limitations,
-        };
-        let mount = WorkspaceMount::Directory { host_path: self.host_path.clone() };
-        let request =
-            LaunchRequest { command, policy: &policy, mount: &mount, working_directory: directory, caller_path: None };
-        let sandbox = self.backend.launch(&request)?;
-        assert_eq!(sandbox.workspace(), mount);
-        Ok(sandbox)
-    }
-
-    fn run(&self, command: &WorkloadCommand, heard: &mut Heard) -> Result<Ending, Failed> {
-        Ok(self.launch(command, None)?.supervise(heard)?)
-    }
-
-    fn play(&self, act: Act, further: &[&[u8]]) -> Result<(Ending, Heard), Failed> {
-        let mut heard = Heard::default();
-        let ending = self.run(&command(act, further)?, &mut heard)?;
-        Ok((ending, heard))
-    }
-}
-
-impl Drop for Stand {
-    fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_dir_all(&self.host_path) {
-            assert!(std::thread::panicking(), "remove {}: {error}", self.host_path.display());
-        }
-    }
-}
-
-fn command(act: Act, further: &[&[u8]]) -> Result<WorkloadCommand, Failed> {
-    let mut arguments = act.arguments();
-    arguments.extend(further.iter().map(|argument| argument.to_vec()));
-    Ok(WorkloadCommand::parse(arguments)?)
-}
-
-/// What came out.
-#[derive(Default)]
-struct Heard {
-    input: Option<Vec<u8>>,
-    stdout: Vec<u8>,
-    stderr: Vec<u8>,
-    longest_piece: usize,
-    closes_stdout: bool,
-}
-
-impl Streams for Heard {
-    fn stdin(&mut self) -> Option<Content> {
-        self.input.take().map(|bytes| Box::new(Cursor::new(bytes)) as Content)
-    }
-
-    fn stdout(&mut self, bytes: &[u8]) -> Flow {
-        self.stdout.extend_from_slice(bytes);
-        self.longest_piece = self.longest_piece.max(bytes.len());
-        if self.closes_stdout { Flow::Closed } else { Flow::Continue }
-    }
-
-    fn stderr(&mut self, bytes: &[u8]) -> Flow {
-        self.stderr.extend_from_slice(bytes);
-        self.longest_piece = self.longest_piece.max(bytes.len());
-        Flow::Continue
-    }
-}
-
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
@@ -276,8 +117,6 @@ fn the_environment_is_cleared(stand: &Stand) -> Result<(), Failed> {
         "LC_NUMERIC",
         "LC_TIME",
     ];
-    // A test runner's own variables: they are there to be passed on by mistake.
-    assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some() || std::env::var_os("PATH").is_some());
     let (ending, heard) = stand.play(Act::PrintVariables, &[])?;
     assert_eq!(ending.cause, SUCCESS, "{}", text(&heard.stderr));
     let printed = text(&heard.stdout);

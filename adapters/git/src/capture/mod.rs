@@ -35,7 +35,6 @@ use old::Old;
 use renames::{Candidates, Renames};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use walk::{Entry, Found, Walk};
 
@@ -47,7 +46,7 @@ pub(crate) fn capture(
     sink: &mut dyn CaptureSink,
 ) -> Result<(), WorkspaceError> {
     let WorkspaceMount::Directory { host_path } = mounted;
-    let shown = Escaped(host_path.as_os_str().as_bytes());
+    let shown = Escaped::path(host_path);
     let base = Base::load(&layout.base())
         .map_err(|error| failure(&format!("read what the workspace at {shown} was made from"), error))?;
     let hash = match base.layers.first().map(|layer| layer.commit) {
@@ -120,7 +119,7 @@ fn open_root(root: &Path) -> io::Result<OwnedFd> {
 }
 
 fn walk_failure(place: &Place<'_>, error: io::Error) -> WorkspaceError {
-    let operation = format!("read the workspace at {}", Escaped(place.root.as_os_str().as_bytes()));
+    let operation = format!("read the workspace at {}", Escaped::path(place.root));
     failure(&operation, error)
 }
 

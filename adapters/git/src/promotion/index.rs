@@ -2,9 +2,9 @@
 
 use super::dir::{Dir, identify, sync_file, write_all};
 use super::journal::{Entry, JournalReader, New};
+use super::paths::parent_of;
 use super::permissions::create_own_file;
 use super::site::{INDEX_HASH, INDEX_HASH_DRAFT, NEW_INDEX, Site};
-use super::survey::parent_of;
 use super::target::{Normalised, Target};
 use super::trouble::{conflict, while_doing, while_doing_to};
 use gix::bstr::ByteSlice;

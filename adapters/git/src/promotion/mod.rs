@@ -10,6 +10,7 @@ mod dir;
 mod fault;
 mod index;
 mod journal;
+mod paths;
 mod perform;
 mod permissions;
 mod prepare;

@@ -6,10 +6,11 @@
 
 use super::dir::{Dir, is_dir};
 use super::journal::{Entry, Fingerprint, JournalReader, New, Old};
+use super::paths::{component_ends, parent_of, split};
 use super::permissions::Permissions;
 use super::prepare::is_staged;
 use super::site::Site;
-use super::survey::{component_ends, count_things, parent_of};
+use super::survey::count_things;
 use super::trouble::{conflict, while_doing, while_doing_to};
 use isobox_domain::repo_path::RepoPath;
 use isobox_ports::ApplyError;
@@ -229,13 +230,6 @@ fn remove_if_empty(site: &Site, path: &[u8]) -> io::Result<bool> {
             _ => Err(error),
         },
     }
-}
-
-/// The directory of a path, and its name there.
-fn split(path: &[u8]) -> (&[u8], &[u8]) {
-    let above = parent_of(path);
-    let name_at = if above.is_empty() { 0 } else { above.len() + 1 };
-    (above, &path[name_at..])
 }
 
 /// Removes a directory below which there is nothing but directories.

@@ -12,7 +12,6 @@ use crate::repository::failure;
 use isobox_domain::escape::Escaped;
 use isobox_ports::{ApplyError, IndexMode, RepositoryError, Unfinished};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 
 /// Takes a prepared Promotion to its point of no return.
 pub(super) fn perform(site: &Site, index: IndexMode, target: &Target<'_>) -> Result<(), ApplyError> {
@@ -82,8 +81,8 @@ fn reopen(home: &Dir, state: &Dir, repository: &GixRepository) -> Result<Site, R
 }
 
 fn gone(repository: &GixRepository, place: &Place) -> RepositoryError {
-    let was = Escaped(place.root_path.as_os_str().as_bytes());
-    let here = Escaped(repository.common_dir().as_os_str().as_bytes());
+    let was = Escaped::path(&place.root_path);
+    let here = Escaped::path(repository.common_dir());
     RepositoryError::Refused {
         reason: format!("a promotion into {was} was interrupted, and that working tree is not there any more"),
         hint: Some(format!("bring it back, or remove {here}/isobox/promotion to forget that promotion")),

@@ -6,6 +6,7 @@
 use super::compare::{Comparison, compare};
 use super::dir::{Dir, is_dir};
 use super::journal::{Entry, New, Old};
+use super::paths::{component_ends, parent_of, prefix_length};
 use super::permissions::Permissions;
 use super::target::Target;
 use super::trouble::while_doing_to;
@@ -281,21 +282,4 @@ pub(super) fn count_things(dir: &Dir) -> io::Result<Option<u64>> {
         }
     }
     Ok(Some(count))
-}
-
-/// The directory of a path, empty at the root.
-pub(super) fn parent_of(path: &[u8]) -> &[u8] {
-    path.iter().rposition(|&byte| byte == b'/').map_or(b"", |slash| &path[..slash])
-}
-
-/// Where each component of a path ends; nothing for an empty one.
-pub(super) fn component_ends(path: &[u8]) -> impl DoubleEndedIterator<Item = usize> {
-    let end = (!path.is_empty()).then_some(path.len());
-    path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at).chain(end)
-}
-
-/// The length of the first `components` components of a path; 0 for none.
-fn prefix_length(path: &RepoPath, components: u16) -> usize {
-    let Some(last) = usize::from(components).checked_sub(1) else { return 0 };
-    component_ends(path.as_bytes()).nth(last).unwrap_or(path.as_bytes().len())
 }

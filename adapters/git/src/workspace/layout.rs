@@ -61,7 +61,7 @@ impl Layout {
 
     /// The root, escaped for people.
     pub(crate) fn shown(&self) -> String {
-        Escaped(self.root().as_os_str().as_bytes()).to_string()
+        Escaped::path(&self.root()).to_string()
     }
 
     /// What the Workspace was made from.

@@ -1,7 +1,7 @@
 //! Reading the policy file of a project, without following anything out of it.
 
 use super::{LONGEST_POLICY_BYTES, POLICY_PATH, PolicyProblem, parse_policy};
-use crate::directories::escaped;
+use isobox_domain::escape::Escaped;
 use isobox_domain::policy::ProjectPolicy;
 use isobox_ports::{Cause, PolicyError, PolicySource};
 use nix::errno::Errno;
@@ -41,7 +41,7 @@ impl YamlPolicySource {
 
     fn invalid(&self, problem: PolicyProblem) -> PolicyError {
         PolicyError::Invalid {
-            host_path: escaped(&self.host_path()),
+            host_path: Escaped::path(&self.host_path()).to_string(),
             position: problem.position,
             problem: problem.problem,
             excerpt: problem.excerpt,
@@ -50,7 +50,7 @@ impl YamlPolicySource {
     }
 
     fn io(&self, source: impl Into<Cause>) -> PolicyError {
-        PolicyError::Io { host_path: escaped(&self.host_path()), source: source.into() }
+        PolicyError::Io { host_path: Escaped::path(&self.host_path()).to_string(), source: source.into() }
     }
 }
 

@@ -93,7 +93,7 @@ fn unpublished(failure: Failure, record: &TaskRecord, standing: Standing, dispos
         Standing::Incomplete => String::new(),
         Standing::Captured(WorkspaceMount::Directory { host_path })
         | Standing::Needed(WorkspaceMount::Directory { host_path }) => {
-            format!("; the workspace was kept at {}", Escaped(host_path.as_os_str().as_bytes()))
+            format!("; the workspace was kept at {}", Escaped::path(&host_path))
         }
     };
     let what = format!("the record of {} could not be published{kept}; a later start does it", record.task);

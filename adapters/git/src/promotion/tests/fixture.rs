@@ -221,7 +221,7 @@ impl ChangeSet {
         let parents: Vec<_> = files
             .keys()
             .flat_map(|path| {
-                super::super::survey::component_ends(super::super::survey::parent_of(path))
+                super::super::paths::component_ends(super::super::paths::parent_of(path))
                     .map(|end| path[..end].to_vec())
                     .collect::<Vec<_>>()
             })

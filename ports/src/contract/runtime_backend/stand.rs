@@ -1,0 +1,101 @@
+//! A backend under test: launching in it, and hearing what comes out.
+
+use super::act::{Act, command};
+use crate::{Content, Ending, Flow, LaunchRequest, RuntimeBackend, Sandbox, Streams, WorkspaceMount};
+use isobox_domain::command::WorkloadCommand;
+use isobox_domain::policy::{EffectivePolicy, SandboxPolicy};
+use isobox_domain::repo_path::RepoPath;
+use libtest_mimic::Failed;
+use std::io::Cursor;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A backend and a Workspace for one case.
+pub(super) struct Stand {
+    pub(super) backend: Arc<dyn RuntimeBackend>,
+    pub(super) host_path: PathBuf,
+}
+
+impl Stand {
+    /// A backend with a Workspace of its own, which is removed with it.
+    pub(super) fn new(backend: Arc<dyn RuntimeBackend>) -> Result<Self, Failed> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let name = format!("isobox-backend-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let host_path = std::env::temp_dir().join(name);
+        std::fs::create_dir(&host_path)?;
+        Ok(Self { backend, host_path })
+    }
+
+    /// Launches `command` in `directory` of the Workspace, or at its root.
+    pub(super) fn launch(
+        &self,
+        command: &WorkloadCommand,
+        directory: Option<&RepoPath>,
+    ) -> Result<Box<dyn Sandbox>, Failed> {
+        let capabilities = self.backend.capabilities();
+        let policy = EffectivePolicy {
+            backend: capabilities.backend,
+            asked: SandboxPolicy::default(),
+            controls: capabilities.controls,
+            limitations: capabilities.limitations,
+        };
+        let mount = WorkspaceMount::Directory { host_path: self.host_path.clone() };
+        let request =
+            LaunchRequest { command, policy: &policy, mount: &mount, working_directory: directory, caller_path: None };
+        let sandbox = self.backend.launch(&request)?;
+        assert_eq!(sandbox.workspace(), mount);
+        Ok(sandbox)
+    }
+
+    /// Launches `command` and supervises it to its end.
+    pub(super) fn run(&self, command: &WorkloadCommand, heard: &mut Heard) -> Result<Ending, Failed> {
+        Ok(self.launch(command, None)?.supervise(heard)?)
+    }
+
+    /// The same for `act`: how it ended, and what came out.
+    pub(super) fn play(&self, act: Act, further: &[&[u8]]) -> Result<(Ending, Heard), Failed> {
+        let mut heard = Heard::default();
+        let ending = self.run(&command(act, further)?, &mut heard)?;
+        Ok((ending, heard))
+    }
+}
+
+impl Drop for Stand {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_dir_all(&self.host_path) {
+            assert!(std::thread::panicking(), "remove {}: {error}", self.host_path.display());
+        }
+    }
+}
+
+/// The caller's ends of the streams, and what came out of them.
+#[derive(Default)]
+pub(super) struct Heard {
+    /// What to pass to the workload.
+    pub(super) input: Option<Vec<u8>>,
+    pub(super) stdout: Vec<u8>,
+    pub(super) stderr: Vec<u8>,
+    /// In bytes.
+    pub(super) longest_piece: usize,
+    /// Whether the reader of standard output goes away.
+    pub(super) closes_stdout: bool,
+}
+
+impl Streams for Heard {
+    fn stdin(&mut self) -> Option<Content> {
+        self.input.take().map(|bytes| Box::new(Cursor::new(bytes)) as Content)
+    }
+
+    fn stdout(&mut self, bytes: &[u8]) -> Flow {
+        self.stdout.extend_from_slice(bytes);
+        self.longest_piece = self.longest_piece.max(bytes.len());
+        if self.closes_stdout { Flow::Closed } else { Flow::Continue }
+    }
+
+    fn stderr(&mut self, bytes: &[u8]) -> Flow {
+        self.stderr.extend_from_slice(bytes);
+        self.longest_piece = self.longest_piece.max(bytes.len());
+        Flow::Continue
+    }
+}
