@@ -61,7 +61,7 @@ impl Views for FsViews {
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(failed("lock views in", &subject)(error)),
         })?;
-        remove_unfinished(&dir).map_err(failed("clean views in", &subject))?;
+        remove_unfinished(&dir).map_err(failed("remove unfinished views in", &subject))?;
         if limit != ViewLimit::Newest(0) {
             write_view(&dir, view, objects)?;
         }
