@@ -4,7 +4,7 @@ use crate::error::shown;
 use crate::owner::Owner;
 use nix::NixPath;
 use nix::fcntl::{AtFlags, OFlag, openat, renameat};
-use nix::sys::stat::{Mode, mkdirat};
+use nix::sys::stat::{Mode, fstat, fstatat, mkdirat};
 use nix::unistd::{LinkatFlags, UnlinkatFlags, linkat, unlinkat};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -163,6 +163,19 @@ impl Dir {
             }
         }
         Ok(names)
+    }
+
+    /// The inode and the length of a file in this directory, `None` where there is none.
+    pub(crate) fn identity(&self, name: &str) -> io::Result<Option<(u64, u64)>> {
+        let stat = fstatat(&self.fd, name, AtFlags::AT_SYMLINK_NOFOLLOW).map_err(io::Error::from);
+        // A length is never negative.
+        Ok(absent_is_none(stat)?.map(|stat| (stat.st_ino, stat.st_size as u64)))
+    }
+
+    /// When names in this directory last changed, in seconds and nanoseconds.
+    pub(crate) fn modified(&self) -> io::Result<(i64, i64)> {
+        let stat = fstat(&self.fd)?;
+        Ok((stat.st_mtime, stat.st_mtime_nsec))
     }
 
     /// Makes what was created, renamed and removed in this directory survive a power cut.

@@ -19,6 +19,17 @@ use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const BUFFER: usize = 256 * 1024;
+/// A lane of so many entries is sealed, however short it is: going through a pack without a table takes memory for each.
+const MAX_ENTRIES: u64 = 1 << 17;
+
+/// What the index knows of a lane.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known {
+    /// How many entries it has.
+    pub(crate) entries: u64,
+    /// Its last COMMIT in the packs, if it has none of its own.
+    pub(crate) sealed_end: Option<ChainEnd>,
+}
 
 /// A lane that is locked by this process.
 pub(crate) struct Lane<'a> {
@@ -30,6 +41,8 @@ pub(crate) struct Lane<'a> {
     /// Where the next byte goes, those in `buffer` included.
     end: u64,
     buffer: Vec<u8>,
+    /// How many entries the file has.
+    entries: u64,
     last: Option<ChainEnd>,
     /// Packs that were sealed in the midst of the current put.
     sealed: Vec<ContentId>,
@@ -38,12 +51,11 @@ pub(crate) struct Lane<'a> {
 
 impl<'a> Lane<'a> {
     /// Opens the locked lane `number` for a put of about `expected` bytes, after cutting what a killed writer left.
-    /// `sealed_end` is its last COMMIT in the packs, for a lane that has none of its own.
     pub(crate) fn open(
         layout: &'a Layout,
         (number, lock): (u8, Lock),
         expected: u64,
-        sealed_end: Option<ChainEnd>,
+        known: Known,
     ) -> Result<Self, StoreError> {
         let subject = Pack::Lane(number).shown(layout);
         let file = open_lane(&layout.lanes, number).map_err(failed("open lane", &subject))?;
@@ -55,7 +67,8 @@ impl<'a> Lane<'a> {
             start: tail.end(),
             end: tail.end(),
             buffer: Vec::new(),
-            last: tail.last().or(sealed_end),
+            entries: known.entries,
+            last: tail.last().or(known.sealed_end),
             sealed: Vec::new(),
             _lock: lock,
         };
@@ -70,8 +83,8 @@ impl<'a> Lane<'a> {
             Tail::Torn { end, .. } => self.file.set_len(*end)?,
             Tail::Damaged { .. } => return self.seal().map(drop),
         }
-        let is_tight = self.end > 0 && self.end + expected + MAX_COMMIT > MAX_PACK;
-        if is_tight { self.seal().map(drop) } else { Ok(()) }
+        let is_long = self.end + expected + MAX_COMMIT > MAX_PACK || self.entries >= MAX_ENTRIES;
+        if self.end > 0 && is_long { self.seal().map(drop) } else { Ok(()) }
     }
 
     /// Which lane it is.
@@ -86,7 +99,7 @@ impl<'a> Lane<'a> {
 
     fn try_append(&mut self, header: &EntryHeader, stored: &[u8]) -> io::Result<()> {
         // Room for the COMMIT is always left, so that it never has to go to a pack of its own.
-        if self.end > 0 && self.end + header.entry_length() + MAX_COMMIT > MAX_PACK {
+        if self.end > 0 && (self.end + header.entry_length() + MAX_COMMIT > MAX_PACK || self.entries >= MAX_ENTRIES) {
             let id = self.seal()?;
             self.sealed.push(id);
         }
@@ -97,6 +110,7 @@ impl<'a> Lane<'a> {
         self.buffer.extend_from_slice(&header.encode());
         self.buffer.extend_from_slice(stored);
         self.end += header.entry_length();
+        self.entries += 1;
         if self.buffer.len() >= BUFFER { self.write_out() } else { Ok(()) }
     }
 
@@ -160,7 +174,7 @@ impl<'a> Lane<'a> {
         self.write_out()?;
         let id = seal_file(self.layout, self.number, &self.file, Flush::First)?;
         self.file = open_lane(&self.layout.lanes, self.number)?;
-        (self.start, self.end) = (0, 0);
+        (self.start, self.end, self.entries) = (0, 0, 0);
         Ok(id)
     }
 

@@ -10,6 +10,7 @@ use nix::sys::statvfs::{FsFlags, fstatvfs};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Arc;
 
 const STORE: &str = "store";
 const FORMAT: &str = "FORMAT";
@@ -30,7 +31,7 @@ const REMOTE: [(i64, &str); 6] = [
 pub(crate) struct Layout {
     pub(crate) root: Dir,
     pub(crate) lanes: Dir,
-    pub(crate) packs: Dir,
+    pub(crate) packs: Arc<Dir>,
     pub(crate) large: Dir,
     pub(crate) format: FormatFile,
 }
@@ -92,7 +93,7 @@ impl Layout {
         require_private(&root)?;
         let format = read_format(&root)?;
         let open = |name: &str| root.dir(name).map_err(failed("open", &root.shown(name)));
-        let (lanes, packs, large) = (open("lanes")?, open("packs")?, open("large")?);
+        let (lanes, packs, large) = (open("lanes")?, Arc::new(open("packs")?), open("large")?);
         Ok(Self { lanes, packs, large, format, root })
     }
 }

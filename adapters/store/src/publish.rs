@@ -3,7 +3,7 @@
 use crate::attempt::FsAttempt;
 use crate::error::{damaged, error, failed};
 use crate::index::{Location, Pack};
-use crate::lane::Lane;
+use crate::lane::{Known, Lane};
 use crate::large_reader::{find_large, large_header, large_name, open_staged, verify_large};
 use crate::layout::Layout;
 use crate::locks::{GC, Sharing, lock, lock_lane, lock_record};
@@ -106,8 +106,10 @@ impl<'a> Put<'a> {
         layout.require_writable()?;
         let locked = lock_lane(&layout.locks()?)?;
         let number = locked.0;
-        let sealed_end = store.fresh_index()?.chain_end(number);
-        let lane = Lane::open(layout, locked, expected, sealed_end)?;
+        let index = store.fresh_index()?;
+        let known = Known { entries: index.entries_in(number), sealed_end: index.chain_end(number) };
+        drop(index);
+        let lane = Lane::open(layout, locked, expected, known)?;
         let compressor = Compressor::new().map_err(failed("prepare", "a compressor"))?;
         Ok(Self { layout, store, lane, compressor, added: HashSet::new() })
     }
@@ -158,9 +160,7 @@ impl<'a> Put<'a> {
     }
 
     fn commit(mut self, commit: Commit) -> Result<(), StoreError> {
-        self.lane.commit(&mut self.compressor, commit)?;
-        self.store.save_index();
-        Ok(())
+        self.lane.commit(&mut self.compressor, commit)
     }
 
     // A hit counts only where it is durable with this put's own flush: in a sealed pack, which was flushed before it got

@@ -29,7 +29,8 @@ impl FsTaskStore {
         Layout::create(records).map(Self::new)
     }
 
-    /// Opens the store in the directory `records`, `None` if there is none. Writes nothing, and works on read-only media.
+    /// Opens the store in the directory `records`, `None` if there is none. Writes nothing but derived tables,
+    /// and works on read-only media.
     pub fn open(records: &Path) -> Result<Option<Self>, StoreError> {
         Ok(Layout::open(records)?.map(Self::new))
     }
@@ -69,14 +70,6 @@ impl Shared {
     pub(crate) fn is_published(&self, id: &ContentId) -> Result<bool, StoreError> {
         drop(self.fresh_index()?);
         self.make_durable(id)
-    }
-
-    /// Writes what the next process would otherwise have to find out by itself.
-    pub(crate) fn save_index(&self) {
-        match self.known_index().save(&self.layout) {
-            // Nothing is lost but time.
-            Ok(()) | Err(_) => {}
-        }
     }
 
     /// Where `id` was committed, by what is known without looking for more.

@@ -1,6 +1,8 @@
 //! Derived tables make looking up cheap, and nothing depends on them.
 
 mod support;
+#[path = "support/synthetic.rs"]
+mod synthetic;
 
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::record::{TaskArtifacts, TaskRecord};
@@ -11,6 +13,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use support::flip;
+use synthetic::Synthesis;
 
 /// Publishes the n-th record with `count` small files, of which the first is its output.
 fn publish(store: &FsTaskStore, n: u64, count: u64) -> (ContentId, Vec<ContentRef>) {
@@ -41,12 +44,16 @@ fn seen(records: &Path, files: &[ContentRef]) -> (Vec<ContentId>, usize, usize) 
     let listed: Vec<_> = store.list().unwrap().map(|entry| entry.unwrap().record).collect();
     assert!(listed.iter().all(|id| store.load(id).unwrap().is_some()));
     let events = listed.iter().map(|id| store.events(id).unwrap().len()).sum();
+    assert!(store.open(&ContentId::new([7; 32])).unwrap().is_none());
+    (listed, events, readable(&store, files))
+}
+
+fn readable(store: &FsTaskStore, files: &[ContentRef]) -> usize {
     let is_readable = |file: &&ContentRef| {
         let mut bytes = Vec::new();
         store.open(&file.id).unwrap().is_some_and(|mut content| content.read_to_end(&mut bytes).is_ok())
     };
-    assert!(store.open(&ContentId::new([7; 32])).unwrap().is_none());
-    (listed, events, files.iter().filter(is_readable).count())
+    files.iter().filter(is_readable).count()
 }
 
 #[test]
@@ -65,16 +72,36 @@ fn a_sealed_pack_gets_a_table_and_reads_the_same_with_it_without_it_and_with_it_
     let found = tables(records.path());
     assert_eq!(found.len(), 1);
     assert_eq!(seen(records.path(), &files), expected);
-    let length = fs::metadata(&found[0]).unwrap().len() as usize;
-    for at in (0..length).step_by(1021) {
+    let whole = fs::read(&found[0]).unwrap();
+    for at in (0..whole.len()).step_by(1021) {
+        fs::write(&found[0], &whole).unwrap();
         flip(&found[0], at);
         assert_eq!(seen(records.path(), &files), expected, "with byte {at} damaged");
-        flip(&found[0], at);
     }
     fs::write(&found[0], b"short").unwrap();
     assert_eq!(seen(records.path(), &files), expected);
     fs::remove_file(&found[0]).unwrap();
     assert_eq!(seen(records.path(), &files), expected);
+}
+
+#[test]
+fn more_packs_than_tables_are_kept_open_read_the_same() {
+    let records = tempfile::tempdir().unwrap();
+    FsTaskStore::create(records.path()).unwrap();
+    let mut synthesis = Synthesis::new(records.path());
+    (0..150).for_each(|pack| synthesis.pack(pack..pack + 1, 1));
+    let files: Vec<_> = (0..150).step_by(10).map(|n| Synthesis::file(n, 0)).collect();
+    for state in ["without tables", "with tables"] {
+        let store = FsTaskStore::open(records.path()).unwrap().unwrap();
+        let tasks: Vec<_> = store.list().unwrap().map(|entry| entry.unwrap().task).collect();
+        assert_eq!(tasks, (0..150).rev().map(|n| record(n).task).collect::<Vec<_>>(), "{state}");
+        assert_eq!(readable(&store, &files), 15, "{state}");
+        let own_files =
+            fs::read_dir("/proc/self/fd").unwrap().filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
+        let open = own_files.filter(|target| target.starts_with(records.path())).count();
+        assert!(open < 150, "{open} files are open {state}");
+    }
+    assert_eq!(tables(records.path()).len(), 150);
 }
 
 #[test]

@@ -17,7 +17,7 @@ use isobox_domain::timestamp::Timestamp;
 use isobox_ports::StoreError;
 use isobox_store_format::entry::EntryKind;
 use isobox_store_format::limits::LANES;
-use source::Source;
+use source::{Keep, Source};
 use std::collections::HashSet;
 use std::fs::File;
 use std::io;
@@ -106,17 +106,27 @@ pub(crate) struct Damage {
     pub(crate) record: Option<ContentId>,
 }
 
+/// So many tables are kept open; those of more packs are opened whenever they are read.
+const KEPT: usize = 128;
+
 /// The lanes and packs that are known so far.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     sources: Vec<Source>,
     /// Packs whose loose entries are committed.
     named: HashSet<ContentId>,
+    /// When the directory of packs had last changed before all this was found; `None` if it was not found whole.
+    packs_at: Option<(i64, i64)>,
 }
 
 impl Index {
     /// Takes in what was written, sealed and removed since.
     pub(crate) fn refresh(&mut self, layout: &Layout) -> Result<(), StoreError> {
+        let packs_at = layout.packs.modified().map_err(failed("look at", &layout.packs.shown("")))?;
+        if self.packs_at == Some(packs_at) && self.has_all_of_lanes(layout)? {
+            return Ok(());
+        }
+        self.packs_at = None;
         // Lanes come first: one that is sealed in between is then found among the packs at the latest.
         let lanes = open_lanes(layout)?;
         let packs = list_packs(layout)?;
@@ -128,12 +138,34 @@ impl Index {
             let pack = Pack::Lane(*lane);
             self.take_lane(layout, pack, file).map_err(failed("read", &pack.shown(layout)))?;
         }
-        for id in packs {
-            let pack = Pack::Sealed(id);
+        let known: HashSet<Pack> = self.sources.iter().map(|source| source.pack).collect();
+        for pack in packs.into_iter().map(Pack::Sealed).filter(|pack| !known.contains(pack)) {
             self.take_sealed(layout, pack).map_err(failed("read", &pack.shown(layout)))?;
         }
         self.named = self.sources.iter().flat_map(Source::named).collect();
+        self.packs_at = Some(packs_at);
         Ok(())
+    }
+
+    /// Whether no lane has become longer or another file, as it has when it was sealed: so there are no other packs either.
+    fn has_all_of_lanes(&self, layout: &Layout) -> Result<bool, StoreError> {
+        let known = self.sources.iter().filter_map(|source| match source.pack {
+            Pack::Lane(lane) => Some((lane, source)),
+            Pack::Sealed(_) => None,
+        });
+        let known: Vec<_> = known.collect();
+        let names = lane_numbers(layout)?;
+        if names.len() != known.len() {
+            return Ok(false);
+        }
+        for (lane, source) in known {
+            let name = lane_name(lane);
+            let found = layout.lanes.identity(&name).map_err(failed("look at", &layout.lanes.shown(&name)))?;
+            if !found.is_some_and(|(inode, length)| source.is_all_of(inode, length)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn take_lane(&mut self, layout: &Layout, pack: Pack, file: &File) -> io::Result<()> {
@@ -143,14 +175,13 @@ impl Index {
             }
             self.sources.remove(at);
         }
-        self.sources.push(Source::open(layout, pack, file)?);
+        self.sources.push(Source::open(layout, pack, file, Keep::Open)?);
         Ok(())
     }
 
     fn take_sealed(&mut self, layout: &Layout, pack: Pack) -> io::Result<()> {
-        if !self.sources.iter().any(|source| source.pack == pack) {
-            self.sources.push(Source::open(layout, pack, &pack.open(layout)?)?);
-        }
+        let keep = if self.sources.len() < KEPT { Keep::Open } else { Keep::Closed };
+        self.sources.push(Source::open(layout, pack, &pack.open(layout)?, keep)?);
         Ok(())
     }
 
@@ -194,21 +225,25 @@ impl Index {
         self.sources.iter().flat_map(Source::damage).collect()
     }
 
-    /// Writes tables where looking up without one costs more than it should.
-    pub(crate) fn save(&mut self, layout: &Layout) -> io::Result<()> {
-        self.sources.iter_mut().try_for_each(|source| source.save(layout))
+    /// How many entries a lane has.
+    pub(crate) fn entries_in(&self, lane: u8) -> u64 {
+        self.sources.iter().find(|source| source.pack == Pack::Lane(lane)).map_or(0, Source::len)
     }
 }
 
 fn open_lanes(layout: &Layout) -> Result<Vec<(u8, File)>, StoreError> {
-    let names = layout.lanes.names().map_err(failed("list", &layout.lanes.shown("")))?;
     let mut lanes = Vec::new();
-    for lane in (0..LANES).filter(|lane| names.contains(&lane_name(*lane))) {
+    for lane in lane_numbers(layout)? {
         let found = layout.lanes.find_file(&lane_name(lane));
         let found = found.map_err(failed("open lane", &layout.lanes.shown(&lane_name(lane))))?;
         lanes.extend(found.map(|file| (lane, file)));
     }
     Ok(lanes)
+}
+
+fn lane_numbers(layout: &Layout) -> Result<Vec<u8>, StoreError> {
+    let names = layout.lanes.names().map_err(failed("list", &layout.lanes.shown("")))?;
+    Ok((0..LANES).filter(|lane| names.contains(&lane_name(*lane))).collect())
 }
 
 fn list_packs(layout: &Layout) -> Result<HashSet<ContentId>, StoreError> {

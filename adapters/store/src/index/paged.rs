@@ -1,9 +1,11 @@
 //! Derived files in pages of 4 KiB, each with its own checksum, so that any part is verified when it is read.
 
+use crate::dir::Dir;
 use isobox_store_format::entry::crc_append;
 use isobox_store_format::scan::read_exact_at;
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
 const PAGE: usize = 4096;
@@ -23,16 +25,35 @@ pub(super) fn to_pages(bytes: &[u8]) -> Vec<u8> {
     pages
 }
 
+/// A paged file that is kept open, or opened whenever a page of it is read: a process has a limited number of descriptors.
+#[derive(Clone, Debug)]
+pub(super) enum PagedFile {
+    Kept(Arc<File>),
+    Named { dir: Arc<Dir>, name: String, inode: u64 },
+}
+
+impl PagedFile {
+    /// The file, open; `InvalidData` if another one bears its name now.
+    pub(super) fn opened(&self) -> io::Result<Arc<File>> {
+        let (dir, name, expected) = match self {
+            Self::Kept(file) => return Ok(Arc::clone(file)),
+            Self::Named { dir, name, inode } => (dir, name, *inode),
+        };
+        let found = dir.find_file(name)?.ok_or(io::ErrorKind::InvalidData)?;
+        if found.metadata()?.ino() == expected { Ok(Arc::new(found)) } else { Err(io::ErrorKind::InvalidData.into()) }
+    }
+}
+
 /// Reads anywhere in a paged file. Keeps the page it read last.
 #[derive(Debug)]
 pub(super) struct Pages {
-    file: Arc<File>,
+    file: PagedFile,
     current: Option<u64>,
     page: Vec<u8>,
 }
 
 impl Pages {
-    pub(super) fn new(file: Arc<File>) -> Self {
+    pub(super) fn new(file: PagedFile) -> Self {
         Self { file, current: None, page: vec![0; PAGE] }
     }
 
@@ -56,7 +77,7 @@ impl Pages {
         }
         self.current = None;
         let damaged = || io::Error::from(io::ErrorKind::InvalidData);
-        match read_exact_at(&*self.file, &mut self.page, number * PAGE as u64) {
+        match read_exact_at(&*self.file.opened()?, &mut self.page, number * PAGE as u64) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(damaged()),
             read => read?,
         }

@@ -1,9 +1,10 @@
 //! One lane or sealed pack, as far as it is known: a derived table of its beginning, and the rest in memory.
 
 use super::contents::Contents;
+use super::paged::PagedFile;
 use super::table::{self, RowReader, Table};
 use super::{ChainEnd, Damage, Location, Pack, Row, lane_name};
-use crate::dir::Access;
+use crate::dir::{Access, Dir};
 use crate::lane_tail::commit_ending_at;
 use crate::layout::Layout;
 use crate::random::random_name;
@@ -11,24 +12,36 @@ use isobox_domain::content::ContentId;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
+use std::sync::Arc;
 
 /// So many entries of a lane are scanned rather than looked up in a table.
 const SCANNED: usize = 4096;
+
+/// Whether the table of a sealed pack is kept open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keep {
+    Open,
+    Closed,
+}
 
 #[derive(Debug)]
 pub(super) struct Source {
     pub(super) pack: Pack,
     inode: u64,
+    keep: Keep,
+    /// Whether a table could not be written, as on read-only media.
+    is_unsaved: bool,
     table: Option<Table>,
     contents: Contents,
 }
 
 impl Source {
     /// Takes in a file that was not known, from its table if it has a sound one.
-    pub(super) fn open(layout: &Layout, pack: Pack, file: &File) -> io::Result<Self> {
+    pub(super) fn open(layout: &Layout, pack: Pack, file: &File, keep: Keep) -> io::Result<Self> {
         let metadata = file.metadata()?;
-        let table = find_table(layout, pack, file, metadata.len())?;
-        let mut source = Self { pack, inode: metadata.ino(), contents: contents_behind(table.as_ref()), table };
+        let table = find_table(layout, pack, file, metadata.len(), keep)?;
+        let contents = contents_behind(table.as_ref());
+        let mut source = Self { pack, inode: metadata.ino(), keep, is_unsaved: false, contents, table };
         source.scan(layout, file, metadata.len())?;
         Ok(source)
     }
@@ -50,7 +63,32 @@ impl Source {
 
     fn scan(&mut self, layout: &Layout, file: &File, length: u64) -> io::Result<()> {
         let is_covered = matches!(self.pack, Pack::Sealed(_)) && self.table.is_some();
-        if is_covered { Ok(()) } else { self.contents.scan(layout.format.store, self.pack, file, length) }
+        if is_covered {
+            return Ok(());
+        }
+        self.contents.scan(layout.format.store, self.pack, file, length)?;
+        if self.is_table_wanted() && !self.is_unsaved {
+            // Nothing is lost but memory and time, where nothing can be written.
+            self.is_unsaved = self.save(layout).is_err();
+        }
+        Ok(())
+    }
+
+    /// Whether this is all of the file, up to a COMMIT at its end. What ends in one is only ever appended to, or sealed.
+    pub(super) fn is_all_of(&self, inode: u64, length: u64) -> bool {
+        (self.inode, self.contents.end) == (inode, length)
+    }
+
+    /// How many entries there are.
+    pub(super) fn len(&self) -> u64 {
+        self.table.as_ref().map_or(0, Table::entry_count) + self.contents.len() as u64
+    }
+
+    fn is_table_wanted(&self) -> bool {
+        match self.pack {
+            Pack::Sealed(_) => self.table.is_none(),
+            Pack::Lane(_) => self.contents.len() > SCANNED,
+        }
     }
 
     /// Where `id` stands. A damaged table is given up.
@@ -103,25 +141,21 @@ impl Source {
         Rows { pack: self.pack, recent, table: self.table.as_ref().map(Table::row_reader), left }
     }
 
-    /// Writes a table where looking up costs more than it should. What fails here costs time, nothing else.
-    pub(super) fn save(&mut self, layout: &Layout) -> io::Result<()> {
-        let is_wanted = match self.pack {
-            Pack::Sealed(_) => self.table.is_none(),
-            Pack::Lane(_) => self.contents.len() > SCANNED,
-        };
-        if !is_wanted {
-            return Ok(());
+    // With a table, what is known of the file takes no memory, and the next process need not find it out.
+    fn save(&mut self, layout: &Layout) -> io::Result<()> {
+        if self.table.is_some() {
+            self.contents = scan_whole(layout, self.pack)?;
+            self.table = None;
         }
-        let contents = if self.table.is_some() { scan_whole(layout, self.pack)? } else { self.contents.clone() };
         let belongs_to = match self.pack {
             Pack::Sealed(id) => Some(id),
-            Pack::Lane(_) => contents.last,
+            Pack::Lane(_) => self.contents.last,
         };
         let Some(belongs_to) = belongs_to else { return Ok(()) };
-        write_table(layout, self.pack, &table::encode(&contents, contents.end, &belongs_to))?;
-        let table = open_table(layout, self.pack)?;
-        self.contents = contents_behind(table.as_ref());
-        self.table = table;
+        write_table(layout, self.pack, &table::encode(&self.contents, self.contents.end, &belongs_to))?;
+        let Some(table) = open_table(layout, self.pack, self.keep)? else { return Ok(()) };
+        self.contents = contents_behind(Some(&table));
+        self.table = Some(table);
         Ok(())
     }
 }
@@ -175,8 +209,8 @@ fn scan_whole(layout: &Layout, pack: Pack) -> io::Result<Contents> {
     Ok(contents)
 }
 
-fn find_table(layout: &Layout, pack: Pack, file: &File, length: u64) -> io::Result<Option<Table>> {
-    let Some(table) = open_table(layout, pack)? else { return Ok(None) };
+fn find_table(layout: &Layout, pack: Pack, file: &File, length: u64, keep: Keep) -> io::Result<Option<Table>> {
+    let Some(table) = open_table(layout, pack, keep)? else { return Ok(None) };
     let is_of_this_file = match pack {
         Pack::Sealed(id) => table.belongs_to == id,
         Pack::Lane(_) if table.covered > length => false,
@@ -189,18 +223,26 @@ fn find_table(layout: &Layout, pack: Pack, file: &File, length: u64) -> io::Resu
 }
 
 // A table that is missing or damaged is no loss.
-fn open_table(layout: &Layout, pack: Pack) -> io::Result<Option<Table>> {
+fn open_table(layout: &Layout, pack: Pack, keep: Keep) -> io::Result<Option<Table>> {
     let found = match pack {
-        Pack::Sealed(id) => layout.packs.find_file(&format!("{}.idx", id.to_hex())),
+        Pack::Sealed(id) => find_paged(&layout.packs, format!("{}.idx", id.to_hex()), keep)?,
         Pack::Lane(lane) => match layout.root.find_dir("cache")? {
-            Some(cache) => cache.find_file(&lane_table_name(lane)),
-            None => Ok(None),
+            Some(cache) => find_paged(&Arc::new(cache), lane_table_name(lane), Keep::Open)?,
+            None => None,
         },
     };
-    match found?.map(|file| Table::open(file, pack)).transpose() {
+    match found.map(|file| Table::open(file, pack)).transpose() {
         Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(None),
         table => table,
     }
+}
+
+fn find_paged(dir: &Arc<Dir>, name: String, keep: Keep) -> io::Result<Option<PagedFile>> {
+    let Some(file) = dir.find_file(&name)? else { return Ok(None) };
+    Ok(Some(match keep {
+        Keep::Open => PagedFile::Kept(Arc::new(file)),
+        Keep::Closed => PagedFile::Named { dir: Arc::clone(dir), name, inode: file.metadata()?.ino() },
+    }))
 }
 
 fn write_table(layout: &Layout, pack: Pack, bytes: &[u8]) -> io::Result<()> {

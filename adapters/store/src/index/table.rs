@@ -1,7 +1,7 @@
 //! The contents of a pack as a derived file of sorted rows, searched where it lies.
 
 use super::contents::{Contents, Found, location};
-use super::paged::{Pages, to_pages};
+use super::paged::{PagedFile, Pages, to_pages};
 use super::{ChainEnd, Damage, Location, Pack, Row};
 use isobox_domain::content::ContentId;
 use isobox_domain::record::RecordEntry;
@@ -9,9 +9,7 @@ use isobox_domain::task_id::TaskId;
 use isobox_domain::timestamp::Timestamp;
 use isobox_store_format::entry::EntryKind;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::io;
-use std::sync::Arc;
 
 const MAGIC: [u8; 8] = *b"ISOIDX1\n";
 const HEADER: u64 = 72;
@@ -25,7 +23,7 @@ const LOOSE: u8 = 2;
 /// An open table.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
-    file: Arc<File>,
+    file: PagedFile,
     /// How much of the pack it covers.
     pub(super) covered: u64,
     /// What it belongs to: the id of a sealed pack, or the last COMMIT that is covered.
@@ -51,7 +49,7 @@ pub(super) fn encode(contents: &Contents, covered: u64, belongs_to: &ContentId) 
         contents.damage.len(),
         contents.chain_ends.len(),
     ];
-    // A pack of 64 MiB holds at most a million entries, of 64 bytes each.
+    // A pack of 64 MiB holds at most a million entries, of 64 bytes each; one of isobox's own many fewer.
     counts.iter().for_each(|count| bytes.extend((*count as u32).to_le_bytes()));
     encode_entries(contents, &mut bytes);
     let mut rows = contents.rows.clone();
@@ -101,9 +99,8 @@ fn encode_row(row: &Row, bytes: &mut Vec<u8>) {
 
 impl Table {
     /// Opens a table of `pack`; `InvalidData` if it is none.
-    pub(super) fn open(file: File, pack: Pack) -> io::Result<Self> {
-        let file = Arc::new(file);
-        let mut reader = Reader { pages: Pages::new(Arc::clone(&file)), at: 0 };
+    pub(super) fn open(file: PagedFile, pack: Pack) -> io::Result<Self> {
+        let mut reader = Reader { pages: Pages::new(PagedFile::Kept(file.opened()?)), at: 0 };
         if reader.array()? != MAGIC {
             return Err(invalid());
         }
@@ -117,6 +114,11 @@ impl Table {
         Ok(Self { file, covered, belongs_to, entries, rows, events, named, damage, chain_ends })
     }
 
+    /// How many entries there are.
+    pub(super) fn entry_count(&self) -> u64 {
+        u64::from(self.entries)
+    }
+
     /// How many records there are.
     pub(super) fn row_count(&self) -> u64 {
         u64::from(self.rows)
@@ -124,12 +126,12 @@ impl Table {
 
     /// A reader of its rows.
     pub(super) fn row_reader(&self) -> RowReader {
-        RowReader { reader: self.reader(), start: rows_at(self.entries) }
+        RowReader { reader: Reader { pages: Pages::new(self.file.clone()), at: 0 }, start: rows_at(self.entries) }
     }
 
     /// Where `id` stands.
     pub(super) fn locations(&self, pack: Pack, id: &ContentId, is_named: bool) -> io::Result<Vec<Location>> {
-        let mut reader = self.reader();
+        let mut reader = self.reader()?;
         let first = id.as_bytes()[0];
         let start = if first == 0 { 0 } else { reader.fan_out(first - 1)? };
         let (mut low, end) = (u64::from(start), u64::from(reader.fan_out(first)?).min(u64::from(self.entries)));
@@ -151,7 +153,7 @@ impl Table {
 
     /// The events about `subject`.
     pub(super) fn events(&self, subject: &ContentId) -> io::Result<Vec<ContentId>> {
-        let mut reader = self.reader();
+        let mut reader = self.reader()?;
         let (start, end) = (rows_at(self.entries) + ROW * u64::from(self.rows), u64::from(self.events));
         let (mut low, mut high) = (0, end);
         while low < high {
@@ -166,8 +168,8 @@ impl Table {
         Ok(found)
     }
 
-    fn reader(&self) -> Reader {
-        Reader { pages: Pages::new(Arc::clone(&self.file)), at: 0 }
+    fn reader(&self) -> io::Result<Reader> {
+        Ok(Reader { pages: Pages::new(PagedFile::Kept(self.file.opened()?)), at: 0 })
     }
 }
 

@@ -1,0 +1,91 @@
+//! Stores of many records, made by encoding packs directly: without attempts, locks and flushes.
+#![allow(dead_code, reason = "each test target uses a part of it")]
+
+use isobox_domain::content::{ContentId, ContentRef};
+use isobox_domain::timestamp::Timestamp;
+use isobox_ports::contract::sample::record;
+use isobox_store_format::commit::{Commit, Committed, CommittedChild};
+use isobox_store_format::entry::EntryKind;
+use isobox_store_format::format_file::{FormatFile, StoreId};
+use isobox_store_format::frame::Compressor;
+use isobox_store_format::object::reference_to;
+use isobox_store_format::record::{children, encode_record};
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+
+const LANES: u64 = 32;
+
+/// Writes sealed packs into a store that is there.
+pub(crate) struct Synthesis<'a> {
+    records: &'a Path,
+    store: StoreId,
+    compressor: Compressor,
+    /// Number and digest of the last COMMIT of each lane.
+    last: BTreeMap<u8, (u64, ContentId)>,
+    packs: u64,
+}
+
+impl<'a> Synthesis<'a> {
+    /// Begins in the store below `records`.
+    pub(crate) fn new(records: &'a Path) -> Self {
+        let format = FormatFile::decode(&fs::read(records.join("store/FORMAT")).unwrap()).unwrap();
+        let compressor = Compressor::new().unwrap();
+        Self { records, store: format.store, compressor, last: BTreeMap::new(), packs: 0 }
+    }
+
+    /// A pack that holds the records of a range, each with so many small files of its own.
+    pub(crate) fn pack(&mut self, tasks: Range<u64>, files: u64) {
+        let lane = (self.packs % LANES) as u8;
+        self.packs += 1;
+        let mut pack = Vec::new();
+        for n in tasks {
+            for file in 0..files {
+                self.entry(&mut pack, EntryKind::Artifact, &(n << 32 | file).to_le_bytes());
+            }
+            let encoded = encode_record(&record(n)).unwrap();
+            self.entry(&mut pack, EntryKind::Artifact, &encoded.policy_bytes);
+            let children = children(&encoded.bytes).unwrap().into_iter();
+            let children =
+                children.map(|child| CommittedChild { role: child.role.number(), reference: child.reference });
+            let reference = self.entry(&mut pack, EntryKind::Record, &encoded.bytes);
+            self.commit(&mut pack, lane, n, reference, children.collect());
+        }
+        let name = ContentId::new(*blake3::hash(&pack).as_bytes()).to_hex();
+        fs::write(self.records.join(format!("store/packs/{name}.pack")), pack).unwrap();
+    }
+
+    /// A small file of the n-th record.
+    pub(crate) fn file(n: u64, file: u64) -> ContentRef {
+        reference_to(&(n << 32 | file).to_le_bytes())
+    }
+
+    fn commit(&mut self, pack: &mut Vec<u8>, lane: u8, n: u64, record: ContentRef, children: Vec<CommittedChild>) {
+        let last = self.last.get(&lane).copied();
+        let commit = Commit {
+            store: self.store,
+            task: isobox_ports::contract::sample::record(n).task,
+            attempt: 1,
+            committed: Committed::Record,
+            record,
+            time: Timestamp::nearest(1_700_000_000_000 + n),
+            lane,
+            sequence: last.map_or(1, |(sequence, _)| sequence + 1),
+            previous: last.map(|(_, id)| id),
+            span: 0,
+            packs: Vec::new(),
+            children,
+        };
+        let payload = commit.encode().unwrap();
+        self.entry(pack, EntryKind::Commit, &payload);
+        self.last.insert(lane, (commit.sequence, Commit::id(&payload)));
+    }
+
+    fn entry(&mut self, pack: &mut Vec<u8>, kind: EntryKind, raw: &[u8]) -> ContentRef {
+        let (header, stored) = self.compressor.entry(kind, raw).unwrap();
+        pack.extend(header.encode());
+        pack.extend(stored);
+        ContentRef { id: header.id, length: header.raw_length }
+    }
+}
