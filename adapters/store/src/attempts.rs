@@ -80,7 +80,7 @@ fn take_over(store: &Arc<Shared>, tmp: &Dir, name: &str) -> Result<Option<FsAtte
     let Some(file) = file else { return Ok(None) };
     let (journal, left) = Journal::replay(file).map_err(failed("read attempt", &subject))?;
     let is_published = match left.publishing {
-        Some(record) => store.is_published(&record)?,
+        Some(record) => FsTaskStore { shared: Arc::clone(store) }.is_published_whole(&record)?,
         None => false,
     };
     if is_published || left.draft.is_none() {

@@ -29,6 +29,7 @@ mod room;
 mod staging;
 mod store;
 mod views;
+mod whole;
 
 pub use store::FsTaskStore;
 pub use views::FsViews;

@@ -11,7 +11,7 @@ use crate::owner::Owner;
 use crate::pack_scan::{read_header, read_payload};
 use crate::room::{Room, give_back};
 use crate::staging::{REMEMBERED, StagedLarge, Staging, hold};
-use crate::store::Shared;
+use crate::store::{FsTaskStore, Shared};
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::event::Event;
 use isobox_domain::record::TaskRecord;
@@ -41,7 +41,8 @@ pub(crate) fn publish(attempt: &mut FsAttempt, record: &TaskRecord) -> Result<Co
     let _record = lock_record(&locks, &id)?;
     let _gc = lock(&locks, GC, Sharing::Shared)?;
     let mut put = Put::open(&store, staging.length() + encoded.bytes.len() as u64)?;
-    if store.make_durable(&id)? {
+    let published = FsTaskStore { shared: Arc::clone(&store) };
+    if published.is_published_whole(&id)? {
         return Ok(id);
     }
     match put.add_all(&staging, &encoded) {

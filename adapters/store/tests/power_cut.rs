@@ -1,0 +1,132 @@
+//! What a power cut leaves of a put whose flush had not come to its end: any of its blocks may be there, or zeros.
+
+mod support;
+
+use isobox_domain::content::{ContentId, ContentRef};
+use isobox_domain::record::{TaskArtifacts, TaskRecord};
+use isobox_ports::contract::sample::{draft, noise, record};
+use isobox_ports::{Attempts, ObjectStore, RecordLog, Role, StoreErrorKind};
+use isobox_store::FsTaskStore;
+use std::fs;
+use std::io::{Read, Write};
+use std::ops::Range;
+use std::path::Path;
+use support::entries;
+
+const BLOCK: usize = 4096;
+
+fn publish(store: &FsTaskStore, n: u64, length: usize) -> (ContentId, ContentRef) {
+    let attempt = store.begin(&draft(n)).unwrap();
+    let mut writer = attempt.stage(Role::Stdout).unwrap();
+    writer.write_all(&noise(n, length)).unwrap();
+    let stdout = writer.finish().unwrap();
+    let artifacts = TaskArtifacts { stdout: Some(stdout), ..TaskArtifacts::default() };
+    (store.publish(attempt, &TaskRecord { artifacts, ..record(n) }).unwrap(), stdout)
+}
+
+/// Whether the record and its output are there whole; not, if one is absent or said to be damaged. Anything else is a failure.
+fn is_whole(store: &FsTaskStore, (id, stdout): (ContentId, ContentRef), n: u64) -> bool {
+    let is_damaged = |error: isobox_ports::StoreError| assert_eq!(error.kind, StoreErrorKind::Damaged, "{error}");
+    let loaded = store.load(&id).map_err(is_damaged).ok().flatten();
+    let content = store.open(&stdout.id).map_err(is_damaged).ok().flatten();
+    let (Some(_), Some(mut content)) = (loaded, content) else { return false };
+    let mut bytes = Vec::new();
+    content.read_to_end(&mut bytes).unwrap();
+    assert!(bytes == noise(n, stdout.length as usize), "other bytes were handed out");
+    true
+}
+
+fn listed(store: &FsTaskStore) -> (Vec<ContentId>, usize) {
+    let (found, damage): (Vec<_>, Vec<_>) = store.list().unwrap().partition(Result::is_ok);
+    (found.into_iter().map(|entry| entry.unwrap().record).collect(), damage.len())
+}
+
+/// Every run of blocks in a range: what a cut may have left unwritten.
+fn runs(range: Range<usize>) -> Vec<Range<usize>> {
+    let starts: Vec<_> = std::iter::once(range.start)
+        .chain((range.start / BLOCK + 1..).map(|n| n * BLOCK))
+        .take_while(|at| *at < range.end)
+        .collect();
+    let end_of = |at: &usize| ((at / BLOCK + 1) * BLOCK).min(range.end);
+    starts
+        .iter()
+        .flat_map(|start| starts.iter().filter(move |at| *at >= start).map(move |at| *start..end_of(at)))
+        .collect()
+}
+
+fn lane(records: &Path) -> std::path::PathBuf {
+    records.join("store/lanes/lane-00.pack")
+}
+
+#[test]
+fn a_commit_over_blocks_that_were_not_written_costs_its_own_record_alone() {
+    let records = tempfile::tempdir().unwrap();
+    let store = FsTaskStore::create(records.path()).unwrap();
+    let first = publish(&store, 1, 5_000);
+    let before = fs::read(lane(records.path())).unwrap().len();
+    let second = publish(&store, 2, 15_000);
+    drop(store);
+    let whole = fs::read(lane(records.path())).unwrap();
+    let (commit_at, _) = *entries(&whole).last().unwrap();
+    let mut lost = 0;
+    for unwritten in runs(before..commit_at).into_iter().chain(runs(before..whole.len())) {
+        let mut bytes = whole.clone();
+        bytes[unwritten.clone()].fill(0);
+        fs::write(lane(records.path()), &bytes).unwrap();
+        let store = FsTaskStore::create(records.path()).unwrap();
+        let (found, damage) = listed(&store);
+        assert!(found.contains(&first.0) && is_whole(&store, first, 1), "{unwritten:?}");
+        let is_kept = found.contains(&second.0) && is_whole(&store, second, 2);
+        assert!(!is_kept, "{unwritten:?} were zeros, and nobody noticed");
+        lost += usize::from(damage > 0 || found.contains(&second.0));
+        let third = publish(&store, 3, 100);
+        let store = FsTaskStore::open(records.path()).unwrap().unwrap();
+        assert!(listed(&store).0.contains(&third.0) && is_whole(&store, third, 3), "{unwritten:?}");
+        assert!(is_whole(&store, first, 1), "{unwritten:?}");
+        // What was sealed because of the damage makes way for the next round.
+        for pack in fs::read_dir(records.path().join("store/packs")).unwrap() {
+            fs::remove_file(pack.unwrap().path()).unwrap();
+        }
+    }
+    assert!(lost > 20, "{lost}");
+}
+
+#[test]
+fn a_put_that_was_lost_in_part_can_be_done_again() {
+    let records = tempfile::tempdir().unwrap();
+    let (id, stdout) = publish(&FsTaskStore::create(records.path()).unwrap(), 1, 15_000);
+    let mut bytes = fs::read(lane(records.path())).unwrap();
+    bytes[BLOCK..2 * BLOCK].fill(0);
+    fs::write(lane(records.path()), &bytes).unwrap();
+    let store = FsTaskStore::create(records.path()).unwrap();
+    assert!(!is_whole(&store, (id, stdout), 1));
+    publish(&store, 1, 15_000);
+    assert!(is_whole(&store, (id, stdout), 1), "a damaged copy was counted as stored");
+}
+
+#[test]
+fn an_attempt_whose_record_was_lost_in_part_is_still_there() {
+    let records = tempfile::tempdir().unwrap();
+    let store = FsTaskStore::create(records.path()).unwrap();
+    let attempt = store.begin(&draft(1)).unwrap();
+    let name = fs::read_dir(records.path().join("store/tmp")).unwrap().next().unwrap().unwrap().path();
+    let mut writer = attempt.stage(Role::Stdout).unwrap();
+    writer.write_all(&noise(1, 15_000)).unwrap();
+    let stdout = writer.finish().unwrap();
+    // Its journal as it is right before the end, put back as a power cut may.
+    let artifacts = TaskArtifacts { stdout: Some(stdout), ..TaskArtifacts::default() };
+    let journal = records.path().join("attempt");
+    fs::hard_link(name.join("attempt"), &journal).unwrap();
+    store.publish(attempt, &TaskRecord { artifacts, ..record(1) }).unwrap();
+    let put_back = || {
+        fs::create_dir(&name).unwrap();
+        fs::copy(&journal, name.join("attempt")).unwrap();
+    };
+    put_back();
+    assert!(store.abandoned().unwrap().is_empty(), "a record that is whole has no attempt any more");
+    let mut bytes = fs::read(lane(records.path())).unwrap();
+    bytes[BLOCK..2 * BLOCK].fill(0);
+    fs::write(lane(records.path()), &bytes).unwrap();
+    put_back();
+    assert_eq!(FsTaskStore::create(records.path()).unwrap().abandoned().unwrap().len(), 1);
+}
