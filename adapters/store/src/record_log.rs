@@ -85,10 +85,22 @@ impl FsTaskStore {
         let layout = &self.shared.layout;
         let subject = format!("{}, bytes {} to {}", damage.pack.shown(layout), damage.offset, damage.end);
         let touched = damage.record.map_or_else(
-            || "they are damaged; a record whose entry lies there is not listed".to_owned(),
-            |record| format!("they are damaged; the record {record} before them may not be listed"),
+            || "a record whose entry lies there is not listed".to_owned(),
+            |record| format!("{} before them may not be listed", self.described(&record)),
         );
-        damaged("read entries of", subject, touched)
+        damaged("read entries of", subject, format!("they are damaged; {touched}"))
+    }
+
+    /// What is known of a record or event whose COMMIT may be damaged, for people.
+    fn described(&self, id: &ContentId) -> String {
+        let bytes = self.read_small(id, EntryKind::Record).ok().flatten().unwrap_or_default();
+        if let Ok(event) = decode_event(&bytes) {
+            return format!("the event {id} about {}, record {},", event.task, event.subject);
+        }
+        match self.load(id) {
+            Ok(Some(record)) => format!("the record {id} of {}", record.task),
+            Ok(None) | Err(_) => format!("the record {id}"),
+        }
     }
 }
 

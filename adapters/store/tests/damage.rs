@@ -93,9 +93,25 @@ fn a_record_whose_commit_is_damaged_is_named_and_can_be_loaded() {
         let errors: Vec<_> = store.list().unwrap().filter_map(Result::err).collect();
         assert_eq!(errors.len(), 1);
         assert_eq!(errors[0].kind, StoreErrorKind::Damaged);
-        assert!(errors[0].source.to_string().contains(&first.to_string()), "{}", errors[0].source);
+        let reason = errors[0].source.to_string();
+        assert!(reason.contains(&format!("the record {first} of {}", record(1).task)), "{reason}");
         assert!(store.load(&first).unwrap().is_some());
     }
+}
+
+#[test]
+fn an_event_whose_commit_is_damaged_is_named_with_the_task_it_is_about() {
+    let records = tempfile::tempdir().unwrap();
+    let store = FsTaskStore::create(records.path()).unwrap();
+    let first = publish(&store, 1, b"first");
+    let event = store.append(&rejected(1, first, None)).unwrap();
+    let end = fs::read(lane(records.path(), 0)).unwrap().len();
+    flip(&lane(records.path(), 0), end - 20);
+    let store = open(records.path());
+    let errors: Vec<_> = store.list().unwrap().filter_map(Result::err).map(|error| error.source.to_string()).collect();
+    assert_eq!(errors.len(), 1);
+    let expected = format!("the event {event} about {}, record {first},", record(1).task);
+    assert!(errors[0].contains(&expected), "{}", errors[0]);
 }
 
 #[test]

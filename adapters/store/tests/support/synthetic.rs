@@ -35,17 +35,20 @@ impl<'a> Synthesis<'a> {
         Self { records, store: format.store, compressor, last: BTreeMap::new(), packs: 0 }
     }
 
-    /// A pack that holds the records of a range, each with so many small files of its own.
+    /// A pack that holds the records of a range, which share a policy, each with so many small files of its own.
     pub(crate) fn pack(&mut self, tasks: Range<u64>, files: u64) {
         let lane = (self.packs % LANES) as u8;
         self.packs += 1;
         let mut pack = Vec::new();
+        let first = tasks.start;
         for n in tasks {
             for file in 0..files {
                 self.entry(&mut pack, EntryKind::Artifact, &(n << 32 | file).to_le_bytes());
             }
             let encoded = encode_record(&record(n)).unwrap();
-            self.entry(&mut pack, EntryKind::Artifact, &encoded.policy_bytes);
+            if n == first {
+                self.entry(&mut pack, EntryKind::Artifact, &encoded.policy_bytes);
+            }
             let children = children(&encoded.bytes).unwrap().into_iter();
             let children =
                 children.map(|child| CommittedChild { role: child.role.number(), reference: child.reference });
