@@ -122,7 +122,10 @@ impl From<StoreError> for Failure {
             StoreErrorKind::Unsuitable => Some("use a private directory on a local file system, e.g. with --records"),
             StoreErrorKind::Locked => Some("wait for the other isobox process to end, then try again"),
             StoreErrorKind::Full => Some("free some space on the disk of the task store, then try again"),
-            StoreErrorKind::Damaged | StoreErrorKind::Io => None,
+            StoreErrorKind::Damaged => {
+                Some("what is whole stays readable; to start a new store, move this one aside and keep it")
+            }
+            StoreErrorKind::Io => None,
         };
         let failure = Self::new(FailureKind::Store, error.to_string());
         let failure = failure.because(error.source);

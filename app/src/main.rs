@@ -5,6 +5,7 @@ mod cli;
 mod command;
 mod exit_code;
 mod failure;
+mod inherited;
 mod output;
 mod use_case;
 mod wiring;
@@ -14,5 +15,6 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     // First thing: a Sandbox starts this program again, as its stage.
     wiring::enter_stage_if_asked();
+    inherited::make_harmless();
     ExitCode::from(command::run(std::env::args_os().collect()).0)
 }

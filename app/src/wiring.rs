@@ -109,11 +109,9 @@ pub(crate) struct Project {
 impl Project {
     /// The project around `--source`, or the current directory.
     pub(crate) fn find(place: &Place) -> Result<Self, Failure> {
+        let given = place.records.as_deref().map(Location::given).transpose()?;
         let repository = discover(place.source.as_deref())?;
-        let location = match &place.records {
-            Some(directory) => Location::given(directory)?,
-            None => Location::of_project(&repository),
-        };
+        let location = given.unwrap_or_else(|| Location::of_project(&repository));
         Self::assemble(repository, location)
     }
 
@@ -233,6 +231,7 @@ impl Project {
     pub(crate) fn promote_ports<'a>(&'a self, store: &'a Store) -> promote::Ports<'a> {
         promote::Ports {
             repository: &self.repository,
+            attempts: &store.store,
             records: &store.store,
             objects: &store.store,
             views: &store.views,
@@ -265,7 +264,17 @@ pub(crate) fn initialise(directory: Option<&Path>) -> Result<Initialised, Failur
 }
 
 fn discover(directory: Option<&Path>) -> Result<GixRepository, Failure> {
-    Ok(GixRepository::discover(directory.unwrap_or(Path::new(".")))?)
+    match (directory, std::env::current_dir()) {
+        (None, Err(error)) => Err(Failure::new(FailureKind::General, "find the current directory")
+            .because(error)
+            .with_hint("change to a directory that is still there, or name the repository with --source")),
+        (Some(directory), Err(_)) if directory.is_absolute() => {
+            // Git's library looks no path up without a current directory, and this one was removed.
+            std::env::set_current_dir("/").ok();
+            Ok(GixRepository::discover(directory)?)
+        }
+        (directory, _) => Ok(GixRepository::discover(directory.unwrap_or(Path::new(".")))?),
+    }
 }
 
 fn open_records(directory: &[u8]) -> Result<Box<dyn RecordLog>, Failure> {

@@ -26,6 +26,15 @@ pub struct RecordedArgument {
     pub masked_digest: Option<ContentId>,
 }
 
+impl RecordedArgument {
+    /// How many bytes it takes in a record, at most.
+    pub fn recorded_length(&self) -> usize {
+        // The heads of an array, of a byte string and of a digest: RFC 8949, section 3.
+        const HEADS: usize = 1 + 5 + 2;
+        HEADS + self.shown.len() + self.masked_digest.map_or(0, |digest| digest.as_bytes().len())
+    }
+}
+
 /// What was read from the caller's standard input. Its bytes are not kept.
 pub type RecordedInput = ContentRef;
 

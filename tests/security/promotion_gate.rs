@@ -167,3 +167,20 @@ fn the_index_is_left_alone_unless_asked() {
         assert_eq!(case.project.git(&["diff", "--name-only"]), "");
     });
 }
+
+#[test]
+fn what_cannot_be_put_on_record_is_not_promoted() {
+    on_every_backend(|case| {
+        case.run_well("echo change >> README.md");
+        let locks = case.project.repository().join(".git/isobox/store/locks");
+        fs::rename(&locks, case.project.scratch().join("locks")).expect("rename");
+        fs::write(&locks, "").expect("write");
+        let refused = case.promote();
+        assert_eq!(refused.code, 6, "{refused:?}");
+        assert_eq!(case.project.read("README.md"), "hello\n", "{refused:?}");
+        fs::remove_file(&locks).expect("remove");
+        fs::rename(case.project.scratch().join("locks"), &locks).expect("rename");
+        case.promote_well();
+        assert_eq!(case.project.read("README.md"), "hello\nchange\n");
+    });
+}

@@ -128,3 +128,34 @@ fn a_missing_task_and_a_missing_store_are_told_apart() {
         assert_eq!(elsewhere.code, 6, "{elsewhere:?}");
     });
 }
+
+#[test]
+fn a_store_that_nothing_can_be_put_into_is_found_before_anything_runs() {
+    on_every_backend(|case| {
+        case.run_well("true");
+        for name in ["lanes/lane-00.pack", "lanes/lane-07.pack", "locks/gc", "locks/records", "locks/lane-00"] {
+            let (path, aside) = (store(case).join(name), store(case).join("aside"));
+            let was_there = fs::rename(&path, &aside).is_ok();
+            fs::create_dir(&path).expect("a folder in its place");
+            let run = case.run("echo ran");
+            assert_eq!((run.code, run.stdout.as_str()), (125, ""), "{name}: {run:?}");
+            assert_eq!(case.project.workspaces().len(), 0, "{name}");
+            fs::remove_dir(&path).expect("remove");
+            if was_there {
+                fs::rename(&aside, &path).expect("rename");
+            }
+        }
+        case.run_well("true");
+    });
+}
+
+#[test]
+fn what_stands_in_place_of_the_cache_costs_nothing() {
+    on_every_backend(|case| {
+        case.run_well("echo change >> README.md");
+        fs::remove_dir_all(store(case).join("cache")).expect("remove");
+        fs::write(store(case).join("cache"), "").expect("write");
+        case.run_well("true");
+        assert_eq!(case.project.isobox(&["list"]).code, 0);
+    });
+}

@@ -9,15 +9,15 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-/// Above every number that a child's descriptor is given, so that none is overwritten before it was duplicated.
-const ABOVE_ALL_PLACES: RawFd = 64;
-
 /// Starts `program` in a process group of its own, with an empty environment, default signals, and `descriptors` as its
 /// descriptors 0, 1, 2, … and no others.
 ///
 /// It costs the same however big this process is: the child shares its memory until it executes.
 pub(crate) fn spawn(program: &CStr, arguments: &[CString], descriptors: Vec<OwnedFd>) -> io::Result<Pid> {
     close_on_exec_from(3)?;
+    // Above every number that a child's descriptor is given, so that none is overwritten before it was duplicated.
+    let above = RawFd::try_from(descriptors.len()).map_err(io::Error::other)?;
+    let moved_up = |descriptor| moved_up(descriptor, above);
     let descriptors = descriptors.iter().map(moved_up).collect::<io::Result<Vec<_>>>()?;
     let mut actions = PosixSpawnFileActions::init()?;
     for (place, descriptor) in (0..).zip(&descriptors) {
@@ -27,8 +27,8 @@ pub(crate) fn spawn(program: &CStr, arguments: &[CString], descriptors: Vec<Owne
     Ok(posix_spawn(program, &actions, &attributes()?, arguments, &environment)?)
 }
 
-fn moved_up(descriptor: &OwnedFd) -> io::Result<OwnedFd> {
-    let moved = fcntl(descriptor, FcntlArg::F_DUPFD_CLOEXEC(ABOVE_ALL_PLACES))?;
+fn moved_up(descriptor: &OwnedFd, above: RawFd) -> io::Result<OwnedFd> {
+    let moved = fcntl(descriptor, FcntlArg::F_DUPFD_CLOEXEC(above))?;
     // SAFETY: F_DUPFD_CLOEXEC returned a descriptor that nobody else owns.
     Ok(unsafe { OwnedFd::from_raw_fd(moved) })
 }

@@ -4,7 +4,7 @@ use crate::attempt::FsAttempt;
 use crate::dir::{Access, Dir};
 use crate::error::{error, failed};
 use crate::journal::Journal;
-use crate::locks::{BEGIN, Sharing, lock, try_lock};
+use crate::locks::{BEGIN, Sharing, lock, open_all, try_lock};
 use crate::random::random_name;
 use crate::room;
 use crate::store::{FsTaskStore, Shared};
@@ -26,7 +26,10 @@ impl Attempts for FsTaskStore {
         self.shared.layout.require_writable()?;
         let tmp = self.shared.layout.tmp()?;
         try_writing(&tmp).map_err(failed("write to", &tmp.shown("")))?;
-        require_room(&tmp, room_bytes)
+        require_room(&tmp, room_bytes)?;
+        // What a put opens is opened now: where it cannot be, nothing has happened yet.
+        open_all(&self.shared.layout.locks()?)?;
+        self.shared.fresh_index().map(drop)
     }
 
     fn begin(&self, draft: &TaskRecord) -> Result<Box<dyn Attempt>, StoreError> {

@@ -38,7 +38,7 @@ pub(crate) fn is_full(error: &io::Error) -> bool {
 
 fn kind_of(error: &io::Error) -> StoreErrorKind {
     match error.raw_os_error().map(Errno::from_raw) {
-        Some(Errno::ENOSPC | Errno::EDQUOT) => StoreErrorKind::Full,
+        Some(Errno::ENOSPC | Errno::EDQUOT | Errno::EFBIG) => StoreErrorKind::Full,
         Some(Errno::EROFS | Errno::EACCES | Errno::EPERM | Errno::ELOOP) => StoreErrorKind::Unsuitable,
         _ => StoreErrorKind::Io,
     }

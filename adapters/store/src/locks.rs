@@ -34,6 +34,20 @@ pub(crate) enum Sharing {
     Exclusive,
 }
 
+/// Looks whether the locks of a put can be opened, and takes none of them.
+pub(crate) fn open_all(locks: &Dir) -> Result<(), StoreError> {
+    let names = [GC, RECORDS, BEGIN, &lane_lock(0)];
+    names.into_iter().try_for_each(|name| open(locks, name).map(drop))
+}
+
+fn open(locks: &Dir, name: &str) -> Result<File, StoreError> {
+    locks.file(name, Access::Create).map_err(failed("open lock", &locks.shown(name)))
+}
+
+fn lane_lock(lane: u8) -> String {
+    format!("lane-{lane:02}")
+}
+
 /// Takes the lock `name`, waiting a while for it.
 pub(crate) fn lock(locks: &Dir, name: &str, sharing: Sharing) -> Result<Lock, StoreError> {
     wait_for(&locks.shown(name), || try_lock(locks, name, sharing))
@@ -42,7 +56,7 @@ pub(crate) fn lock(locks: &Dir, name: &str, sharing: Sharing) -> Result<Lock, St
 /// Takes the lock `name` if nobody is in the way.
 pub(crate) fn try_lock(locks: &Dir, name: &str, sharing: Sharing) -> Result<Option<Lock>, StoreError> {
     let subject = locks.shown(name);
-    let file = locks.file(name, Access::Create).map_err(failed("open lock", &subject))?;
+    let file = open(locks, name)?;
     let held = match sharing {
         Sharing::Shared => file.try_lock_shared(),
         Sharing::Exclusive => file.try_lock(),
@@ -62,7 +76,7 @@ pub(crate) fn lock_record(locks: &Dir, record: &ContentId) -> Result<Lock, Store
 
 fn try_lock_record(locks: &Dir, record: &ContentId) -> Result<Option<Lock>, StoreError> {
     let subject = locks.shown(RECORDS);
-    let file = locks.file(RECORDS, Access::Create).map_err(failed("open lock", &subject))?;
+    let file = open(locks, RECORDS)?;
     match fcntl(&file, FcntlArg::F_OFD_SETLK(&byte_of(record))) {
         Ok(_) => Ok(Some(Lock { _file: file })),
         Err(Errno::EAGAIN | Errno::EACCES) => Ok(None),
@@ -89,7 +103,7 @@ fn byte_of(record: &ContentId) -> nix::libc::flock {
 pub(crate) fn lock_lane(locks: &Dir) -> Result<(u8, Lock), StoreError> {
     wait_for(&locks.shown("lane-*"), || {
         for lane in 0..LANES {
-            if let Some(lock) = try_lock(locks, &format!("lane-{lane:02}"), Sharing::Exclusive)? {
+            if let Some(lock) = try_lock(locks, &lane_lock(lane), Sharing::Exclusive)? {
                 return Ok(Some((lane, lock)));
             }
         }

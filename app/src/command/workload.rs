@@ -11,10 +11,13 @@ use crate::wiring::{Project, Store};
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::masking;
 use isobox_domain::policy::{ProjectPolicy, ReuseInput, SandboxPolicy, ToolCalls, ViewLimit};
-use isobox_domain::record::SandboxKind;
+use isobox_domain::record::{RecordedArgument, SandboxKind};
 use isobox_ports::PolicySource;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
+
+/// The room of a record, 1 MiB, but for 64 KiB: paths, names and reasons, which take a few KiB each.
+const LONGEST_COMMAND: usize = (1 << 20) - (64 << 10);
 
 /// Serves one tool command of an outside agent. Only the project's policy says what its Sandbox is like.
 pub(super) fn tool(console: Console, arguments: ToolArguments) -> Result<ExitCode, Failure> {
@@ -37,6 +40,18 @@ pub(super) fn run(console: Console, arguments: RunArguments) -> Result<ExitCode,
 fn command(arguments: Vec<OsString>) -> Result<WorkloadCommand, Failure> {
     let arguments = arguments.into_iter().map(OsString::into_vec).collect();
     WorkloadCommand::parse(arguments).map_err(|error| Failure::new(FailureKind::Usage, error.to_string()))
+}
+
+/// What is recorded of the command. One that leaves no room for the rest of its record is refused before it runs.
+fn recorded(project: &Project, command: &WorkloadCommand) -> Result<Vec<RecordedArgument>, Failure> {
+    let recorded = project.masked(command.arguments())?;
+    let length: usize = recorded.iter().map(RecordedArgument::recorded_length).sum();
+    if length <= LONGEST_COMMAND {
+        return Ok(recorded);
+    }
+    let why = format!("the command takes {length} bytes, and a record has room for {LONGEST_COMMAND} of it");
+    Err(Failure::new(FailureKind::Usage, why)
+        .with_hint("put what is long into a file, and give its name to the command"))
 }
 
 fn tool_policy(project: &Project) -> Result<ProjectPolicy, Failure> {
@@ -88,7 +103,7 @@ fn execute(
     finish_interrupted(console, project, &store, policy.views);
     let request = TaskRequest {
         kind,
-        recorded_command: project.masked(command.arguments())?,
+        recorded_command: recorded(project, &command)?,
         command,
         policy,
         retention,

@@ -12,12 +12,16 @@ use isobox_domain::policy::ViewLimit;
 use isobox_domain::promotion::{Candidate, PromotionPlan, PromotionRefusal, Repetition, TargetFacts};
 use isobox_domain::record::TaskRecord;
 use isobox_domain::report::{Finding, PromotionReport};
-use isobox_ports::{Clock, IndexMode, ObjectStore, Promotion, RecordLog, TrustedRepository, Views};
+use isobox_ports::{Attempts, Clock, IndexMode, ObjectStore, Promotion, RecordLog, TrustedRepository, Views};
+
+/// Room for the event of a Promotion and the lane that it goes to, in bytes: an event takes less than 1 MiB.
+const EVENT_ROOM: u64 = 1 << 20;
 
 /// What a Promotion touches.
 #[derive(Clone, Copy)]
 pub(crate) struct Ports<'a> {
     pub(crate) repository: &'a dyn TrustedRepository,
+    pub(crate) attempts: &'a dyn Attempts,
     pub(crate) records: &'a dyn RecordLog,
     pub(crate) objects: &'a dyn ObjectStore,
     pub(crate) views: &'a dyn Views,
@@ -131,6 +135,8 @@ fn perform(
     tell: Tell<'_>,
 ) -> Result<Event, Failure> {
     let mut promotion = begin(ports)?;
+    // What cannot be put on record is not done.
+    ports.attempts.probe(EVENT_ROOM)?;
     let now = plan(ports, request)?;
     approved.confirm(&now).map_err(refusal)?;
     let event = now.event(confirmation, ports.clock.now());
@@ -139,7 +145,7 @@ fn perform(
     // From here on the journal stands for the event: whoever finds it appends the event.
     if let Err(error) = ports.records.append(&event) {
         let failure = Failure::from(error).while_doing("the repository was changed, but that is not on record yet");
-        return Err(failure.with_hint("the next isobox command in this repository records it"));
+        return Err(failure.with_hint("the next `isobox run`, `tool` or `promote` in this repository records it"));
     }
     if let Err(error) = promotion.finish() {
         tell(Progress::Warning(&one_line(&error)));

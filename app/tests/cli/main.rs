@@ -7,5 +7,6 @@ mod preflight;
 mod promote;
 mod streams;
 mod support;
+mod surroundings;
 mod terminal;
 mod usage;

@@ -226,7 +226,7 @@ fn find_table(layout: &Layout, pack: Pack, file: &File, length: u64, keep: Keep)
 fn open_table(layout: &Layout, pack: Pack, keep: Keep) -> io::Result<Option<Table>> {
     let found = match pack {
         Pack::Sealed(id) => find_paged(&layout.packs, format!("{}.idx", id.to_hex()), keep)?,
-        Pack::Lane(lane) => match layout.root.find_dir("cache")? {
+        Pack::Lane(lane) => match layout.root.find_dir("cache").unwrap_or(None) {
             Some(cache) => find_paged(&Arc::new(cache), lane_table_name(lane), Keep::Open)?,
             None => None,
         },

@@ -68,6 +68,7 @@ fn promoted(world: &World, request: &PromotionRequest, person: &mut Person<'_>) 
     let open = opener(&world.store);
     let ports = Ports {
         repository: &world.repository,
+        attempts: &world.store,
         records: &world.store,
         objects: &world.store.inner,
         views: &world.store.inner,
