@@ -35,6 +35,12 @@ pub trait Attempts: Send + Sync {
     /// were killed right away.
     fn begin(&self, draft: &TaskRecord) -> Result<Box<dyn Attempt>, StoreError>;
 
+    /// As `begin`, for an attempt that is never published and only says that something is still to be done: no room is
+    /// kept free for it.
+    fn begin_reminder(&self, draft: &TaskRecord) -> Result<Box<dyn Attempt>, StoreError> {
+        self.begin(draft)
+    }
+
     /// The attempts that nobody runs any more. The caller owns them now.
     fn abandoned(&self) -> Result<Vec<Box<dyn Attempt>>, StoreError>;
 }

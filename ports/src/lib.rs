@@ -34,7 +34,7 @@ pub use project_files::{ProjectFiles, ProjectFilesError};
 pub use record_log::{AppendError, RecordLog, StoredEvent};
 pub use repository::{Applied, ApplyError, IndexMode, Promotion, RepositoryError, TrustedRepository, Unfinished};
 pub use runtime_backend::{
-    EndCause, Ending, Flow, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, Streams, SupervisionError,
+    EndCause, Ending, Filled, Flow, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, Streams, SupervisionError,
 };
 pub use store_error::{StoreError, StoreErrorKind};
 pub use task_ids::TaskIds;

@@ -21,6 +21,15 @@ pub struct LaunchRequest<'a> {
     pub caller_path: Option<&'a [u8]>,
 }
 
+/// What came of filling a Workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filled {
+    /// It is whole.
+    Whole,
+    /// It is not, and nothing is to be started in it.
+    Not,
+}
+
 /// Whether a stream goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
@@ -80,6 +89,9 @@ pub enum LaunchError {
         /// What was said, e.g. by `bwrap` before the workload started.
         reason: String,
     },
+    /// The Workspace was not filled.
+    #[error("the workspace was not filled")]
+    NotFilled,
     /// Something else failed.
     #[error("{operation}")]
     Io {
@@ -120,7 +132,15 @@ pub trait RuntimeBackend: Send + Sync {
     fn capabilities(&self) -> Capabilities;
 
     /// Starts the command. Returns when the Sandbox is up.
-    fn launch(&self, request: &LaunchRequest<'_>) -> Result<Box<dyn Sandbox>, LaunchError>;
+    ///
+    /// `fill` makes the Workspace whole. It is called at most once, while the Sandbox may be coming up around the root
+    /// that is there already, and nothing of the workload is executed before it has returned, or if it returned
+    /// [`Filled::Not`]. Without it, nothing was executed.
+    fn launch(
+        &self,
+        request: &LaunchRequest<'_>,
+        fill: &mut dyn FnMut() -> Filled,
+    ) -> Result<Box<dyn Sandbox>, LaunchError>;
 }
 
 /// A running Sandbox. Dropping it kills the workload.

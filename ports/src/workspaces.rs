@@ -74,7 +74,10 @@ pub trait Workspaces: Send + Sync {
     /// Chooses where the next Workspace goes, before anything is made there: its state, to be noted first.
     fn reserve(&self) -> Result<Vec<u8>, WorkspaceError>;
 
-    /// Makes a Workspace at a reserved place.
+    /// Makes the root of a Workspace at a reserved place, still empty, so that a Sandbox can come up around it.
+    fn lay_out(&self, reserved: &[u8]) -> Result<WorkspaceMount, WorkspaceError>;
+
+    /// Makes a Workspace at a reserved place, whether it was laid out or not.
     fn create(&self, reserved: &[u8], request: &WorkspaceRequest<'_>) -> Result<Workspace, WorkspaceError>;
 
     /// Reads what changed. Every process that could write to it is dead.

@@ -264,7 +264,8 @@ mod tests {
         fn reading_any_bytes_ends_without_panic(tail in proptest::collection::vec(any::<u8>(), 0..400)) {
             let bytes = [MAGIC.as_slice(), &tail].concat();
             let reader = StatCacheReader::new(&bytes[..]).expect("the magic is there");
-            prop_assert!(reader.count() <= tail.len());
+            // An error is the last item of any.
+            prop_assert!(reader.count() <= tail.len() + 1);
         }
     }
 }

@@ -9,12 +9,12 @@ mod view;
 
 use crate::descriptors::file_of;
 use crate::environment::environment;
-use crate::protocol::{Plan, Reach, STAGE_NAME};
+use crate::protocol::{Plan, Reach};
 use crate::stage::devices;
 use crate::supervision::{Recipe, io_error, start, try_out};
 use claims::Findings;
 use isobox_domain::policy::{BackendName, Capabilities, NetworkAccess, WorkspaceExposure};
-use isobox_ports::{LaunchError, LaunchRequest, RuntimeBackend, Sandbox, WorkspaceMount};
+use isobox_ports::{Filled, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, WorkspaceMount};
 use memory::{Memory, circumstances};
 use std::ffi::CString;
 use std::io;
@@ -99,20 +99,15 @@ impl BubblewrapBackend {
         let arguments = view::arguments(view).map_err(io_error("lay out the sandbox's file system"))?;
         let mut descriptors = vec![file_of(&arguments.options).map_err(io_error("write the options of bwrap"))?];
         descriptors.extend(arguments.descriptors);
-        let (program, arguments) = execution(program).map_err(io_error("find out how to start bwrap"))?;
-        Ok(Recipe { backend: BackendName::Bubblewrap, program, arguments, descriptors, plan })
+        guard_devices().map_err(io_error("show the host's devices read-only"))?;
+        let program = CString::new(program.as_os_str().as_bytes()).map_err(io_error("name bwrap"))?;
+        Ok(Recipe { backend: BackendName::Bubblewrap, program, arguments: view::command_line(), descriptors, plan })
     }
 }
 
-/// What to execute, and its arguments: `bwrap`, by way of a process that guards the host's devices where that is needed.
-fn execution(bwrap: &Path) -> io::Result<(CString, Vec<CString>)> {
-    let bwrap = CString::new(bwrap.as_os_str().as_bytes())?;
-    if devices::guard()? != devices::Guard::ReadOnly {
-        return Ok((bwrap, view::command_line()));
-    }
-    let mut arguments = vec![CString::new(STAGE_NAME)?, CString::new(devices::WORD)?, bwrap];
-    arguments.extend(view::command_line());
-    Ok((c"/proc/self/exe".to_owned(), arguments))
+/// Where it is needed, this thread goes where the host's devices are read-only.
+fn guard_devices() -> io::Result<()> {
+    if devices::guard()? == devices::Guard::ReadOnly { devices::show_read_only() } else { Ok(()) }
 }
 
 fn refused(reason: String) -> LaunchError {
@@ -123,6 +118,7 @@ fn reason_of(error: &LaunchError) -> String {
     match error {
         LaunchError::Refused { reason, .. } => reason.clone(),
         LaunchError::Io { operation, source } => format!("{operation}: {source}"),
+        error @ LaunchError::NotFilled => error.to_string(),
     }
 }
 
@@ -135,7 +131,11 @@ impl RuntimeBackend for BubblewrapBackend {
         claims::capabilities(self.findings().as_ref())
     }
 
-    fn launch(&self, request: &LaunchRequest<'_>) -> Result<Box<dyn Sandbox>, LaunchError> {
+    fn launch(
+        &self,
+        request: &LaunchRequest<'_>,
+        fill: &mut dyn FnMut() -> Filled,
+    ) -> Result<Box<dyn Sandbox>, LaunchError> {
         let findings = self.findings().as_ref().map_err(|reason| refused(reason.clone()))?;
         let WorkspaceMount::Directory { host_path } = request.mount;
         let view = View {
@@ -146,13 +146,11 @@ impl RuntimeBackend for BubblewrapBackend {
             host_path,
         };
         let recipe = self.recipe(&view, plan(request))?;
-        match start(recipe, request.mount) {
-            Ok(sandbox) => Ok(Box::new(sandbox)),
-            Err(error) => {
-                self.memory.as_ref().inspect(|memory| memory.forget());
-                Err(error)
-            }
+        let started = start(recipe, request.mount, fill);
+        if let Err(LaunchError::Refused { .. } | LaunchError::Io { .. }) = &started {
+            self.memory.as_ref().inspect(|memory| memory.forget());
         }
+        Ok(Box::new(started?))
     }
 }
 

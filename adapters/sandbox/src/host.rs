@@ -5,7 +5,7 @@ use crate::protocol::{CONTROL_FD, Plan, Reach, STAGE_NAME};
 use crate::supervision::{Recipe, start};
 use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
 use isobox_domain::policy::{BackendName, Capabilities};
-use isobox_ports::{LaunchError, LaunchRequest, RuntimeBackend, Sandbox, WorkspaceMount};
+use isobox_ports::{Filled, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, WorkspaceMount};
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 
@@ -40,7 +40,11 @@ impl RuntimeBackend for HostBackend {
         }
     }
 
-    fn launch(&self, request: &LaunchRequest<'_>) -> Result<Box<dyn Sandbox>, LaunchError> {
+    fn launch(
+        &self,
+        request: &LaunchRequest<'_>,
+        fill: &mut dyn FnMut() -> Filled,
+    ) -> Result<Box<dyn Sandbox>, LaunchError> {
         let recipe = Recipe {
             backend: BackendName::Host,
             // The program of this process, even if its file was replaced meanwhile: a started child shares its link.
@@ -49,7 +53,7 @@ impl RuntimeBackend for HostBackend {
             descriptors: Vec::new(),
             plan: plan(request),
         };
-        Ok(Box::new(start(recipe, request.mount)?))
+        Ok(Box::new(start(recipe, request.mount, fill)?))
     }
 }
 

@@ -30,15 +30,12 @@ use workload::Started;
 /// Becomes the Stage if this process was started as one, and then never returns.
 ///
 /// Called first thing in `main`, before any thread. A process is a Stage if its first argument (its name) ends in
-/// `isobox-stage`, its second and last is the number of its control socket, and that and its plan are open. With the
-/// word `devices` in that place it prepares the host's devices as root, and executes what the rest names.
+/// `isobox-stage`, its second and last is the number of its control socket, and that and its plan are open.
 pub fn enter_if_asked() {
-    let ended = match role() {
-        None => return,
-        Some(Role::Devices) => devices::guard_and_execute(std::env::args_os().skip(2)),
-        Some(Role::Stage) => run(),
-    };
-    let failure = match ended {
+    if !is_asked() {
+        return;
+    }
+    let failure = match run() {
         Ok(never) => match never {},
         Err(failure) => failure,
     };
@@ -49,23 +46,11 @@ pub fn enter_if_asked() {
     std::process::exit(1);
 }
 
-enum Role {
-    Stage,
-    Devices,
-}
-
-fn role() -> Option<Role> {
+fn is_asked() -> bool {
     let mut arguments = std::env::args_os();
     let is_named = arguments.next().is_some_and(|name| Path::new(&name).ends_with(STAGE_NAME));
-    if !(is_named && is_open(CONTROL_FD) && is_open(PLAN_FD)) {
-        return None;
-    }
-    let word = arguments.next()?;
-    match arguments.next() {
-        None if word.as_bytes() == CONTROL_FD.to_string().as_bytes() => Some(Role::Stage),
-        Some(_) if word.as_bytes() == devices::WORD.as_bytes() => Some(Role::Devices),
-        _ => None,
-    }
+    let is_numbered = arguments.next().is_some_and(|word| word.as_bytes() == CONTROL_FD.to_string().as_bytes());
+    is_named && is_numbered && arguments.next().is_none() && is_open(CONTROL_FD) && is_open(PLAN_FD)
 }
 
 fn is_open(fd: i32) -> bool {
@@ -86,7 +71,6 @@ fn run() -> io::Result<Infallible> {
     if plan.reach == Reach::Tree {
         prctl::set_child_subreaper(true)?;
     }
-    enter(&plan.directory)?;
     if plan.reach == Reach::Namespace {
         confinement::verify()?;
     }
@@ -115,17 +99,22 @@ fn children_signal() -> io::Result<SignalFd> {
     Ok(SignalFd::with_flags(&children, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?)
 }
 
-fn enter(directory: &[u8]) -> io::Result<()> {
+/// Enters the working directory, or says why not.
+fn enter(directory: &[u8]) -> Result<(), String> {
     let path = Path::new(std::ffi::OsStr::from_bytes(directory));
-    std::env::set_current_dir(path).map_err(|source| {
+    std::env::set_current_dir(path).map_err(|error| {
         let shown = isobox_domain::escape::Escaped(directory);
-        io::Error::other(format!("enter the working directory {shown}: {source}"))
+        format!("the working directory {shown} cannot be entered: {error}")
     })
 }
 
 /// Runs the workload to its end, and ends whatever it left.
 fn perform(plan: &Plan, control: &Channel, children: &SignalFd) -> io::Result<Report> {
-    let started = workload::start(&plan.arguments, &plan.environment)?;
+    // Not before: the Workspace is filled while the Sandbox comes up.
+    let started = match enter(&plan.directory) {
+        Ok(()) => workload::start(&plan.arguments, &plan.environment)?,
+        Err(refusal) => Started::Nothing(EndCause::NotExecutable(refusal)),
+    };
     let cause = match started {
         Started::Process(pid) => {
             release_streams()?;

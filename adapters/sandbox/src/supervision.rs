@@ -48,7 +48,11 @@ impl Sandbox for RunningSandbox {
         self.stdin = None;
         let mut interruption = None;
         let end = self.watch(streams, &mut interruption).map_err(while_doing("watch the sandbox"))?;
-        self.end().map_err(while_doing("end the sandbox"))?;
+        match end {
+            // Every process but the Stage is dead, and it ends by itself; whoever drops this value waits for it.
+            End::Reported(_) => self.control.hang_up(),
+            End::Vanished => self.end().map_err(while_doing("end the sandbox"))?,
+        }
         self.stdout.drain(|bytes| streams.stdout(bytes)).map_err(while_doing("read standard output"))?;
         self.stderr.drain(|bytes| streams.stderr(bytes)).map_err(while_doing("read standard error"))?;
         match (end, interruption) {

@@ -5,6 +5,7 @@ use crate::dir::Dir;
 use crate::error::{error, failed};
 use crate::journal::{Journal, Replayed};
 use crate::output::{self, Output, role_name};
+use crate::room;
 use crate::staging::{SharedStaging, Staging, hold};
 use crate::store::Shared;
 use isobox_domain::content::ContentRef;
@@ -55,6 +56,11 @@ impl FsAttempt {
         left: Replayed,
     ) -> Option<Self> {
         Some(Self::new(store, name, dir, journal, left.draft?, left.notes))
+    }
+
+    /// Sets aside what publishing may need, see [`room`].
+    pub(crate) fn set_room_aside(&self) {
+        room::set_aside(&hold(&self.staging).dir());
     }
 
     /// Notes which record is about to be committed, so that a kill right after that is told from one before.

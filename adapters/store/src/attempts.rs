@@ -6,7 +6,6 @@ use crate::error::{error, failed};
 use crate::journal::Journal;
 use crate::locks::{BEGIN, Sharing, lock, open_all, try_lock};
 use crate::random::random_name;
-use crate::room;
 use crate::store::{FsTaskStore, Shared};
 use isobox_domain::record::TaskRecord;
 use isobox_ports::{Attempt, Attempts, StoreError, StoreErrorKind};
@@ -33,18 +32,13 @@ impl Attempts for FsTaskStore {
     }
 
     fn begin(&self, draft: &TaskRecord) -> Result<Box<dyn Attempt>, StoreError> {
-        let layout = &self.shared.layout;
-        layout.require_writable()?;
-        // While this is held, nobody takes the directory for what a killed process left before its draft.
-        let _beginning = lock(&layout.locks()?, BEGIN, Sharing::Shared)?;
-        let tmp = layout.tmp()?;
-        let name = random_name().map_err(failed("read", "/dev/urandom"))?;
-        let begun = begin_in(&tmp, &name, draft);
-        let (dir, journal) = begun.map_err(|e| {
-            remove_quietly(&tmp, &name);
-            failed("begin attempt", &tmp.shown(&name))(e)
-        })?;
-        Ok(Box::new(FsAttempt::new(Arc::clone(&self.shared), name, dir, journal, draft.clone(), HashMap::new())))
+        let attempt = begin(&self.shared, draft)?;
+        attempt.set_room_aside();
+        Ok(Box::new(attempt))
+    }
+
+    fn begin_reminder(&self, draft: &TaskRecord) -> Result<Box<dyn Attempt>, StoreError> {
+        Ok(Box::new(begin(&self.shared, draft)?))
     }
 
     fn abandoned(&self) -> Result<Vec<Box<dyn Attempt>>, StoreError> {
@@ -62,6 +56,21 @@ impl Attempts for FsTaskStore {
     }
 }
 
+fn begin(store: &Arc<Shared>, draft: &TaskRecord) -> Result<FsAttempt, StoreError> {
+    let layout = &store.layout;
+    layout.require_writable()?;
+    // While this is held, nobody takes the directory for what a killed process left before its draft.
+    let _beginning = lock(&layout.locks()?, BEGIN, Sharing::Shared)?;
+    let tmp = layout.tmp()?;
+    let name = random_name().map_err(failed("read", "/dev/urandom"))?;
+    let begun = begin_in(&tmp, &name, draft);
+    let (dir, journal) = begun.map_err(|e| {
+        remove_quietly(&tmp, &name);
+        failed("begin attempt", &tmp.shown(&name))(e)
+    })?;
+    Ok(FsAttempt::new(Arc::clone(store), name, dir, journal, draft.clone(), HashMap::new()))
+}
+
 fn begin_in(tmp: &Dir, name: &str, draft: &TaskRecord) -> io::Result<(Dir, Journal)> {
     // Root's attempt stays root's in another user's store: so does its Workspace, which that user could not capture.
     tmp.make_own_dir(name)?;
@@ -71,7 +80,6 @@ fn begin_in(tmp: &Dir, name: &str, draft: &TaskRecord) -> io::Result<(Dir, Journ
     file.lock()?;
     let mut journal = Journal::new(file);
     journal.draft(draft)?;
-    room::set_aside(&dir);
     Ok((dir, journal))
 }
 

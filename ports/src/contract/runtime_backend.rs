@@ -5,7 +5,7 @@ mod stand;
 
 pub use act::Act;
 
-use crate::{EndCause, RuntimeBackend, WorkspaceMount};
+use crate::{EndCause, Filled, LaunchError, RuntimeBackend, WorkspaceMount};
 use act::command;
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::enforcement::Control;
@@ -65,6 +65,8 @@ const CASES: &[(&str, Case)] = &[
     ("a_closed_stream_ends_its_writer", a_closed_stream_ends_its_writer),
     ("changes_are_in_the_workspace_afterwards", changes_are_in_the_workspace_afterwards),
     ("the_command_starts_in_the_working_directory", the_command_starts_in_the_working_directory),
+    ("what_is_filled_in_while_it_comes_up_is_there", what_is_filled_in_while_it_comes_up_is_there),
+    ("nothing_is_executed_in_a_workspace_that_was_not_filled", nothing_is_executed_in_a_workspace_that_was_not_filled),
     ("a_dropped_sandbox_leaves_nothing_running", a_dropped_sandbox_leaves_nothing_running),
     ("words_of_the_workload_are_not_a_refusal", words_of_the_workload_are_not_a_refusal),
 ];
@@ -245,6 +247,27 @@ fn the_command_starts_in_the_working_directory(stand: &Stand) -> Result<(), Fail
     let ending = stand.launch(&command(Act::Make, &[])?, Some(&directory))?.supervise(&mut heard)?;
     assert_eq!((ending.cause, text(&heard.stdout).as_str()), (SUCCESS, "b c\n"));
     assert!(stand.host_path.join("a/b c/made").exists());
+    Ok(())
+}
+
+fn what_is_filled_in_while_it_comes_up_is_there(stand: &Stand) -> Result<(), Failed> {
+    let directory = RepoPath::parse("late/d")?;
+    let host_path = stand.host_path.join("late/d");
+    let mut fill = || {
+        // Longer than any Sandbox takes to come up.
+        std::thread::sleep(Duration::from_millis(300));
+        if std::fs::create_dir_all(&host_path).is_ok() { Filled::Whole } else { Filled::Not }
+    };
+    let mut sandbox = stand.launch_filling(&command(Act::Make, &[])?, Some(&directory), &mut fill)?;
+    assert_eq!(sandbox.supervise(&mut Heard::default())?.cause, SUCCESS);
+    assert_eq!(std::fs::read_to_string(host_path.join("made"))?, "made\n");
+    Ok(())
+}
+
+fn nothing_is_executed_in_a_workspace_that_was_not_filled(stand: &Stand) -> Result<(), Failed> {
+    let launched = stand.launch_filling(&command(Act::Make, &[])?, None, &mut || Filled::Not);
+    assert!(matches!(launched, Err(LaunchError::NotFilled)));
+    assert!(!stand.host_path.join("made").exists());
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! A Runtime Backend that starts no process: a function of the test plays the workload.
 
 use crate::{
-    EndCause, Ending, Flow, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, Streams, SupervisionError,
+    EndCause, Ending, Filled, Flow, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, Streams, SupervisionError,
     WorkspaceMount,
 };
 use isobox_domain::command::WorkloadCommand;
@@ -112,7 +112,14 @@ impl RuntimeBackend for ScriptedBackend {
         self.capabilities.clone()
     }
 
-    fn launch(&self, request: &LaunchRequest<'_>) -> Result<Box<dyn Sandbox>, LaunchError> {
+    fn launch(
+        &self,
+        request: &LaunchRequest<'_>,
+        fill: &mut dyn FnMut() -> Filled,
+    ) -> Result<Box<dyn Sandbox>, LaunchError> {
+        if fill() == Filled::Not {
+            return Err(LaunchError::NotFilled);
+        }
         if let Some(reason) = &self.refusal {
             return Err(LaunchError::Refused { backend: self.name(), reason: reason.clone() });
         }

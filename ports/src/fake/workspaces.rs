@@ -87,6 +87,12 @@ impl Workspaces for DirectoryWorkspaces {
         Ok(self.root.join(name).into_os_string().into_encoded_bytes())
     }
 
+    fn lay_out(&self, reserved: &[u8]) -> Result<WorkspaceMount, WorkspaceError> {
+        let host_path = container(reserved).join("root");
+        fs::create_dir_all(&host_path).map_err(|e| failure("make the workspace's directory", e))?;
+        Ok(WorkspaceMount::Directory { host_path })
+    }
+
     fn create(&self, reserved: &[u8], _request: &WorkspaceRequest<'_>) -> Result<Workspace, WorkspaceError> {
         let host_path = container(reserved).join("root");
         self.write(&host_path).map_err(|e| failure("write the workspace", e))?;

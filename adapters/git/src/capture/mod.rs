@@ -16,6 +16,7 @@ mod renames;
 mod tar;
 mod walk;
 
+use crate::GixRepository;
 use crate::patch::{self, Side};
 use crate::stat_cache::StatCacheEntry;
 use crate::workspace::base::Base;
@@ -42,6 +43,7 @@ use walk::{Entry, Found, Walk};
 /// to it is dead.
 pub(crate) fn capture(
     layout: &Layout,
+    repository: &GixRepository,
     mounted: &WorkspaceMount,
     sink: &mut dyn CaptureSink,
 ) -> Result<(), WorkspaceError> {
@@ -54,7 +56,7 @@ pub(crate) fn capture(
         _ => Kind::Sha1,
     };
     let place = Place { root: host_path, stat_cache: &layout.stat_cache(), pack: &base.pack, hash };
-    capture_place(&place, BaseContent::new(&base), sink)
+    capture_place(&place, BaseContent::new(&base, repository), sink)
 }
 
 /// Where a Workspace lies, and what it was made from.

@@ -21,14 +21,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Up to this many objects, writing them beside the checkout costs more than it saves.
 const OBJECTS_OF_ONE_THREAD: usize = 64;
 
-/// Makes the Workspace of `source`, a commit of `repository`, at `layout`, where nothing may be yet.
+/// Makes the Workspace of `source`, a commit of `repository`, at `layout`, where nothing but an empty root may be yet.
 pub(super) fn create(
     repository: &GixRepository,
     layout: &Layout,
     source: &WorkspaceSource,
 ) -> Result<Workspace, WorkspaceError> {
     let pinned = Pinned::read(repository, &source.commit)?;
-    make_directories(layout).map_err(|e| failure("make the workspace's directory", e))?;
+    if !layout.root().is_dir() {
+        make_directories(layout).map_err(|e| failure("make the workspace's directory", e))?;
+    }
     let workspace = write(layout, pinned, source.branch.as_deref()).inspect_err(|_| {
         // Best effort: whoever noted the state disposes it again, and hears what stands in the way.
         disposal::remove(layout.container()).unwrap_or_default();
@@ -57,7 +59,8 @@ fn write(layout: &Layout, mut pinned: Pinned, branch: Option<&[u8]>) -> Result<W
     })
 }
 
-fn make_directories(layout: &Layout) -> io::Result<()> {
+/// Makes the empty root, and what is around it.
+pub(super) fn make_directories(layout: &Layout) -> io::Result<()> {
     let parent = layout.container().parent().unwrap_or(Path::new("/"));
     DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
     DirBuilder::new().mode(0o700).create(layout.container())?;
@@ -79,8 +82,9 @@ fn fill(
     let git = move || git_dir::create(&root.join(".git"), &repository, contents);
     let files = || checkout(&layout.root(), &pinned.tracked, materialiser, mtime_s);
     if pinned.objects.len() <= OBJECTS_OF_ONE_THREAD {
-        let pack = git()?;
-        return Ok((files()?, pack));
+        // Files first: what is a tick of the clock older than the stat cache need not be read again by capture.
+        let made = files()?;
+        return Ok((made, git()?));
     }
     std::thread::scope(|scope| {
         let git = scope.spawn(git);

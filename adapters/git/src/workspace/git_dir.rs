@@ -63,8 +63,9 @@ pub(super) fn create(
 
 fn lay_out(git_dir: &Path, contents: &Contents<'_>, identity: &Identity) -> io::Result<()> {
     let Contents { commit, has_parents, branch, .. } = *contents;
-    for directory in ["objects/pack", "objects/info", "refs/heads", "refs/tags", "info"] {
-        fs::create_dir_all(git_dir.join(directory))?;
+    // Git makes further ones when it needs them.
+    for directory in ["", "objects", "objects/pack", "refs", "refs/heads", "info"] {
+        fs::create_dir(git_dir.join(directory))?;
     }
     fs::write(git_dir.join("config"), config(commit, identity))?;
     if has_parents {

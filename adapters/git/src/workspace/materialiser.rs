@@ -6,7 +6,7 @@
 use super::base::{Base, Layer};
 use super::wide_encoding::WideEncoding;
 use super::{failure, ident};
-use crate::{git_config, oid};
+use crate::{GixRepository, git_config, oid};
 use gix::attrs::search::{MetadataCollection, Outcome};
 use gix::attrs::{Search, StateRef};
 use gix::bstr::{BStr, ByteSlice};
@@ -52,9 +52,12 @@ struct Conversions {
 }
 
 impl Materialiser {
-    /// Opens the repositories that `base` names.
-    pub(crate) fn open(base: &Base) -> Result<Self, WorkspaceError> {
+    /// Opens the repositories that `base` names, all but `known`, which is open.
+    pub(crate) fn open(base: &Base, known: &GixRepository) -> Result<Self, WorkspaceError> {
         let open = |layer: &Layer| {
+            if layer.host_path == known.root() {
+                return Ok(known.gix());
+            }
             // The owner was looked at before the base was written, and the base lies where no workload writes.
             git_config::open(&layer.host_path, Trust::Full)
                 .map_err(|e| failure("open the repository that the workspace was made from", e))

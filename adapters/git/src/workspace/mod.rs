@@ -41,6 +41,12 @@ impl Workspaces for GixWorkspaces {
             .map_err(|e| failure("choose a place for a workspace", e))
     }
 
+    fn lay_out(&self, reserved: &[u8]) -> Result<WorkspaceMount, WorkspaceError> {
+        let layout = layout(reserved)?;
+        creation::make_directories(&layout).map_err(|e| failure("make the workspace's directory", e))?;
+        Ok(WorkspaceMount::Directory { host_path: layout.root() })
+    }
+
     fn create(&self, reserved: &[u8], request: &WorkspaceRequest<'_>) -> Result<Workspace, WorkspaceError> {
         creation::create(&self.repository, &layout(reserved)?, request.source)
     }
@@ -51,7 +57,7 @@ impl Workspaces for GixWorkspaces {
         mounted: &WorkspaceMount,
         sink: &mut dyn CaptureSink,
     ) -> Result<(), WorkspaceError> {
-        capture::capture(&layout(state)?, mounted, sink)
+        capture::capture(&layout(state)?, &self.repository, mounted, sink)
     }
 
     fn dispose(&self, state: &[u8]) -> Result<(), WorkspaceError> {

@@ -1,19 +1,14 @@
-//! What is done before `bwrap` when isobox runs as root: the host's device nodes are shown read-only.
+//! What isobox does before `bwrap` when it runs as root: it shows itself the host's device nodes read-only.
 //!
 //! Root owns the nodes that `bwrap --dev` shows, and needs no capability to change the mode of what it owns: a workload
-//! could close `/dev/null` to the whole machine. `bwrap` cannot show a device read-only, so this is done in a mount
-//! namespace around it. A read-only mount keeps nobody from writing to what is behind a node.
+//! could close `/dev/null` to the whole machine. `bwrap` cannot show a device read-only, so the thread that starts it goes
+//! into a mount namespace in which they are. A read-only mount keeps nobody from writing to what is behind a node.
 
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
-use std::convert::Infallible;
-use std::ffi::{CString, OsString};
+use std::cell::Cell;
 use std::io;
-use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
-
-/// The first argument of a process that is to do this, before the program to execute and all its arguments.
-pub(crate) const WORD: &str = "devices";
 
 /// The devices that `bwrap --dev` shows.
 const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
@@ -43,20 +38,26 @@ pub(crate) fn guard() -> io::Result<Guard> {
     Ok(if may_mount { Guard::ReadOnly } else { Guard::None })
 }
 
-/// Shows the devices read-only to this process and its children, and becomes what `arguments` name.
-pub(super) fn guard_and_execute(arguments: impl Iterator<Item = OsString>) -> io::Result<Infallible> {
-    show_read_only().map_err(while_doing("show the host's devices read-only"))?;
-    execute(arguments).map_err(while_doing("execute bwrap"))
+thread_local! {
+    /// Whether this thread is in such a mount namespace.
+    static IS_SHOWN: Cell<bool> = const { Cell::new(false) };
 }
 
-fn while_doing(operation: &'static str) -> impl Fn(io::Error) -> io::Error {
-    move |source| io::Error::new(source.kind(), format!("{operation}: {source}"))
+/// Shows the devices read-only to this thread, and to the threads and processes that it starts from now on.
+///
+/// Nothing else changes for them: what the host mounts and unmounts later still happens here.
+pub(crate) fn show_read_only() -> io::Result<()> {
+    if !IS_SHOWN.get() {
+        enter_namespace()?;
+        IS_SHOWN.set(true);
+    }
+    Ok(())
 }
 
-fn show_read_only() -> io::Result<()> {
+fn enter_namespace() -> io::Result<()> {
     unshare(CloneFlags::CLONE_NEWNS)?;
     let nothing: Option<&str> = None;
-    // What the host mounts and unmounts later still happens here, and nothing of this happens there.
+    // What the host mounts later still happens here, and nothing of this happens there.
     mount(nothing, "/", nothing, MsFlags::MS_REC | MsFlags::MS_SLAVE, nothing)?;
     for device in DEVICES.iter().filter(|device| Path::new(device).exists()) {
         mount(Some(*device), *device, nothing, MsFlags::MS_BIND, nothing)?;
@@ -64,12 +65,4 @@ fn show_read_only() -> io::Result<()> {
         mount(nothing, *device, nothing, read_only | MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC, nothing)?;
     }
     Ok(())
-}
-
-fn execute(arguments: impl Iterator<Item = OsString>) -> io::Result<Infallible> {
-    let words = arguments.map(|word| CString::new(word.into_vec()).map_err(io::Error::other));
-    let words = words.collect::<io::Result<Vec<_>>>()?;
-    let (program, arguments) = words.split_first().ok_or_else(|| io::Error::other("no program was named"))?;
-    let environment: [CString; 0] = [];
-    Ok(nix::unistd::execve(program, arguments, &environment)?)
 }

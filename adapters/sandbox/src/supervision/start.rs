@@ -8,7 +8,7 @@ use crate::descriptors::file_of;
 use crate::protocol::{Channel, Message, Plan};
 use crate::spawn::spawn;
 use isobox_domain::policy::BackendName;
-use isobox_ports::{Cause, LaunchError, WorkspaceMount};
+use isobox_ports::{Cause, Filled, LaunchError, WorkspaceMount};
 use nix::poll::{PollFd, PollFlags, poll};
 use std::ffi::CString;
 use std::fs::File;
@@ -30,26 +30,38 @@ pub(crate) struct Recipe {
     pub(crate) plan: Plan,
 }
 
-/// Brings the Sandbox up and starts the workload in it.
-pub(crate) fn start(recipe: Recipe, mount: &WorkspaceMount) -> Result<RunningSandbox, LaunchError> {
-    let sandbox = bring_up(recipe, mount)?;
+/// Brings the Sandbox up, fills the Workspace meanwhile, and starts the workload in it.
+pub(crate) fn start(
+    recipe: Recipe,
+    mount: &WorkspaceMount,
+    fill: &mut dyn FnMut() -> Filled,
+) -> Result<RunningSandbox, LaunchError> {
+    let sandbox = bring_up(recipe, mount, fill)?;
     sandbox.control.send(b"G").map_err(io_error("start the workload"))?;
     Ok(sandbox)
 }
 
 /// Brings the Sandbox up and takes it down again.
 pub(crate) fn try_out(recipe: Recipe, mount: &WorkspaceMount) -> Result<(), LaunchError> {
-    bring_up(recipe, mount).map(drop)
+    bring_up(recipe, mount, &mut || Filled::Whole).map(drop)
 }
 
 pub(crate) fn io_error<E: Into<Cause>>(operation: &str) -> impl Fn(E) -> LaunchError {
     move |source| LaunchError::Io { operation: operation.to_owned(), source: source.into() }
 }
 
-fn bring_up(recipe: Recipe, mount: &WorkspaceMount) -> Result<RunningSandbox, LaunchError> {
+fn bring_up(
+    recipe: Recipe,
+    mount: &WorkspaceMount,
+    fill: &mut dyn FnMut() -> Filled,
+) -> Result<RunningSandbox, LaunchError> {
     let backend = recipe.backend;
     let signals = EndingSignals::hold().map_err(io_error("hold signals back"))?;
     let mut young = Young::spawn(recipe).map_err(io_error("start the sandbox's first process"))?;
+    if fill() == Filled::Not {
+        young.last_words().map_err(io_error("end the sandbox"))?;
+        return Err(LaunchError::NotFilled);
+    }
     let stage = young.wait_until_ready().map_err(|stillbirth| match stillbirth {
         Stillbirth::Refused(reason) => LaunchError::Refused { backend, reason },
         Stillbirth::Io(source) => io_error("wait for the sandbox to come up")(source),
@@ -129,7 +141,6 @@ impl Young {
 
     /// Ends what there is, and says why it did not come up.
     fn bury(&mut self, reason: Option<String>) -> Stillbirth {
-        self.control.hang_up();
         match self.last_words() {
             Err(error) => Stillbirth::Io(error),
             Ok(words) => {
@@ -141,6 +152,7 @@ impl Young {
     }
 
     fn last_words(&mut self) -> io::Result<String> {
+        self.control.hang_up();
         if !self.child.wait_until(Instant::now() + PATIENCE)? {
             self.child.kill()?;
         }

@@ -4,7 +4,7 @@
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::policy::{EffectivePolicy, SandboxPolicy};
 use isobox_ports::{
-    Content, Ending, Flow, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, Streams, WorkspaceMount,
+    Content, Ending, Filled, Flow, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, Streams, WorkspaceMount,
 };
 use libtest_mimic::Failed;
 use std::path::Path;
@@ -80,7 +80,7 @@ impl<'a> Stand<'a> {
             working_directory: None,
             caller_path: None,
         };
-        self.backend.launch(&request)
+        self.backend.launch(&request, &mut || Filled::Whole)
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Result<(Ending, Heard), Failed> {

@@ -7,9 +7,10 @@ use crate::failure::{Failure, FailureKind, one_line};
 use crate::use_case::disposal::{self, Launched};
 use isobox_domain::outcome::{Exit, Outcome};
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
+use isobox_domain::timestamp::Timestamp;
 use isobox_ports::{
-    Attempt, EndCause, Ending, LaunchRequest, RuntimeBackend, Sandbox, Workspace, WorkspaceMount, WorkspaceRequest,
-    Workspaces,
+    Attempt, EndCause, Ending, Filled, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, Workspace, WorkspaceMount,
+    WorkspaceRequest, Workspaces,
 };
 use std::error::Error;
 use std::ffi::OsStr;
@@ -54,27 +55,61 @@ pub(super) fn carry_out(
     record: &mut TaskRecord,
     place: &[u8],
 ) -> Performed {
-    let created = ports.workspaces.create(place, &WorkspaceRequest { source: &record.source });
-    let workspace = match created {
-        Ok(workspace) => workspace,
+    let mount = match ports.workspaces.lay_out(place) {
+        Ok(mount) => mount,
         Err(error) => return unprepared(ports, record, &error, Standing::Incomplete),
     };
+    let mut made = Err(Unmade::of("the runtime backend left the workspace empty", Standing::Incomplete));
+    let launched = launch(request, backend, record, &mount, &mut || {
+        made = make(ports, attempt, record, place);
+        if made.is_ok() { Filled::Whole } else { Filled::Not }
+    });
+    let (workspace, started_at) = match (made, &launched) {
+        (Ok(made), _) => made,
+        (Err(unmade), Ok(_) | Err(LaunchError::NotFilled)) => {
+            return unprepared(ports, record, &*unmade.why, unmade.standing);
+        }
+        (Err(_), Err(error)) => return unprepared(ports, record, error, Standing::Incomplete),
+    };
     record.warnings.extend(workspace.notices.iter().cloned());
-    if let Some(missing) = missing_directory(record, &workspace.mount) {
-        return unprepared(ports, record, &missing, Standing::Captured(workspace.mount));
-    }
-    let started_at = ports.clock.now();
-    let launched = Launched { started_at, mount: workspace.mount.clone() };
-    if let Err(error) = launched.note(attempt) {
-        return unprepared(ports, record, &error, Standing::Captured(workspace.mount));
-    }
-    match launch(request, backend, record, &workspace) {
-        Err(error) => unprepared(ports, record, &*error, Standing::Captured(workspace.mount)),
+    match launched {
+        Err(error) => unprepared(ports, record, &error, Standing::Captured(workspace.mount)),
         Ok(mut sandbox) => {
             record.started_at = Some(started_at);
             supervise(ports, &mut *sandbox, caller, attempt, record, &workspace)
         }
     }
+}
+
+/// Why there is no Workspace to start anything in, and what stands of it.
+struct Unmade {
+    why: Box<dyn Error>,
+    standing: Standing,
+}
+
+impl Unmade {
+    fn of(why: impl Into<Box<dyn Error>>, standing: Standing) -> Self {
+        Self { why: why.into(), standing }
+    }
+}
+
+/// Makes the Workspace whole, and notes that a launch is tried now: when.
+fn make(
+    ports: &Ports<'_>,
+    attempt: &mut dyn Attempt,
+    record: &TaskRecord,
+    place: &[u8],
+) -> Result<(Workspace, Timestamp), Unmade> {
+    let workspace = ports.workspaces.create(place, &WorkspaceRequest { source: &record.source });
+    let workspace = workspace.map_err(|error| Unmade::of(error, Standing::Incomplete))?;
+    let standing = || Standing::Captured(workspace.mount.clone());
+    if let Some(missing) = missing_directory(record, &workspace.mount) {
+        return Err(Unmade::of(missing, standing()));
+    }
+    let started_at = ports.clock.now();
+    let launched = Launched { started_at, mount: workspace.mount.clone() };
+    launched.note(attempt).map_err(|error| Unmade::of(error, standing()))?;
+    Ok((workspace, started_at))
 }
 
 /// The caller can stand in a directory that Git does not know: it is then in no Workspace.
@@ -98,16 +133,17 @@ fn launch(
     request: &TaskRequest,
     backend: &dyn RuntimeBackend,
     record: &TaskRecord,
-    workspace: &Workspace,
-) -> Result<Box<dyn Sandbox>, Box<dyn Error>> {
-    let launched = backend.launch(&LaunchRequest {
+    mount: &WorkspaceMount,
+    fill: &mut dyn FnMut() -> Filled,
+) -> Result<Box<dyn Sandbox>, LaunchError> {
+    let request = LaunchRequest {
         command: &request.command,
         policy: &record.policy,
-        mount: &workspace.mount,
+        mount,
         working_directory: record.source.working_directory.as_ref(),
         caller_path: request.caller_path.as_deref(),
-    });
-    launched.map_err(Into::into)
+    };
+    backend.launch(&request, fill)
 }
 
 fn unprepared(

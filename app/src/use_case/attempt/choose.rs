@@ -51,13 +51,9 @@ pub(super) fn preflight<'a>(
     request: &TaskRequest,
     source: &WorkspaceSource,
 ) -> Result<(&'a dyn RuntimeBackend, EffectivePolicy), Failure> {
-    // Trying a backend starts processes and waits for them; the rules read files meanwhile.
-    std::thread::scope(|scope| {
-        let chosen = scope.spawn(|| choose(ports.backends, &request.policy.sandbox));
-        let rules = look_at_rules(ports, request, source);
-        let chosen = chosen.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        rules.and(chosen)
-    })
+    // One after the other: a backend that is remembered to come up is chosen in less time than a thread takes to start.
+    look_at_rules(ports, request, source)?;
+    choose(ports.backends, &request.policy.sandbox)
 }
 
 fn look_at_rules(ports: &Ports<'_>, request: &TaskRequest, source: &WorkspaceSource) -> Result<(), Failure> {

@@ -1,7 +1,9 @@
 //! A backend under test: launching in it, and hearing what comes out.
 
 use super::act::{Act, command};
-use crate::{Content, Ending, Flow, LaunchRequest, RuntimeBackend, Sandbox, Streams, WorkspaceMount};
+use crate::{
+    Content, Ending, Filled, Flow, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, Streams, WorkspaceMount,
+};
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::policy::{EffectivePolicy, SandboxPolicy};
 use isobox_domain::repo_path::RepoPath;
@@ -33,6 +35,16 @@ impl Stand {
         command: &WorkloadCommand,
         directory: Option<&RepoPath>,
     ) -> Result<Box<dyn Sandbox>, Failed> {
+        Ok(self.launch_filling(command, directory, &mut || Filled::Whole)?)
+    }
+
+    /// The same, with what `fill` does to the Workspace while the Sandbox comes up.
+    pub(super) fn launch_filling(
+        &self,
+        command: &WorkloadCommand,
+        directory: Option<&RepoPath>,
+        fill: &mut dyn FnMut() -> Filled,
+    ) -> Result<Box<dyn Sandbox>, LaunchError> {
         let capabilities = self.backend.capabilities();
         let policy = EffectivePolicy {
             backend: capabilities.backend,
@@ -43,7 +55,7 @@ impl Stand {
         let mount = WorkspaceMount::Directory { host_path: self.host_path.clone() };
         let request =
             LaunchRequest { command, policy: &policy, mount: &mount, working_directory: directory, caller_path: None };
-        let sandbox = self.backend.launch(&request)?;
+        let sandbox = self.backend.launch(&request, fill)?;
         assert_eq!(sandbox.workspace(), mount);
         Ok(sandbox)
     }
