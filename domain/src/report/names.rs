@@ -145,6 +145,15 @@ fn is_isobox_policy(name: &Name<'_>) -> bool {
 
 fn is_git_control(name: &Name<'_>) -> bool {
     name.file_is(".gitattributes .gitignore .gitmodules .gitconfig .mailmap .lfsconfig .git-blame-ignore-revs")
+        || name.path.split(|&byte| byte == b'/').any(is_git_directory_on_windows)
+}
+
+/// Windows drops dots and spaces at the end of a name, takes what follows a colon for a stream of the file before it, and
+/// knows `.git` by the short name `git~1` too: a checkout there would write into its own Git directory.
+fn is_git_directory_on_windows(component: &[u8]) -> bool {
+    let name = component.split(|&byte| byte == b':').next().unwrap_or_default();
+    let length = name.iter().rposition(|byte| !b". ".contains(byte)).map_or(0, |last| last + 1);
+    [&b".git"[..], b"git~1"].contains(&&name[..length])
 }
 
 fn is_secret(name: &Name<'_>) -> bool {
