@@ -71,18 +71,27 @@ pub fn parse_policy(bytes: &[u8]) -> Result<ProjectPolicy, PolicyProblem> {
     schema::read(&root).map_err(|problem| problem.in_text(text))
 }
 
+/// What ends a line; see YAML 1.2.2, section 5.4.
+const BREAKS: [char; 2] = ['\n', '\r'];
+
+// The two of them together are one break.
+fn with_single_breaks(text: &str) -> String {
+    text.replace("\r\n", "\n")
+}
+
 fn no_text(bytes: &[u8], valid: usize) -> PolicyProblem {
     // The bytes before the first invalid one are text.
-    let before = String::from_utf8_lossy(&bytes[..valid]);
-    let line = before.matches('\n').count() as u64 + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() as u64 + 1;
+    let before = with_single_breaks(&String::from_utf8_lossy(&bytes[..valid]));
+    let line = before.matches(BREAKS).count() as u64 + 1;
+    let column = before.rsplit(BREAKS).next().unwrap_or_default().chars().count() as u64 + 1;
     PolicyProblem::at(Position { line, column }, "it is not UTF-8 text")
 }
 
 /// The line at `position`, cropped around it, and a caret below the character.
 fn excerpt(text: &str, position: Position) -> Option<String> {
     let index = |from_one: u64| usize::try_from(from_one.checked_sub(1)?).ok();
-    let line = text.lines().nth(index(position.line)?)?;
+    let text = with_single_breaks(text);
+    let line = text.split(BREAKS).nth(index(position.line)?)?;
     let column = index(position.column)?;
     let first = column.saturating_sub(EXCERPT_CHARACTERS / 2);
     let shown = |skip: usize, take: usize| {

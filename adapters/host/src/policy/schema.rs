@@ -86,9 +86,9 @@ fn tool_calls(field: Field<'_>) -> Read<ToolCalls> {
 
 fn backend(field: Field<'_>) -> Read<BackendChoice> {
     let named = BackendName::ALL.map(|name| (name.name(), BackendChoice::Named(name)));
-    // The name that `host` had first.
+    // The last is the name that `host` had first.
     let others = [("auto", BackendChoice::Auto), ("host_process", BackendChoice::Named(BackendName::Host))];
-    field.one_of(&[others.as_slice(), named.as_slice()].concat())
+    field.one_of(&[&others[..1], &named, &others[1..]].concat())
 }
 
 fn network_rules(field: Field<'_>) -> Read<Vec<String>> {
@@ -238,8 +238,7 @@ impl<'a> Field<'a> {
             ));
         }
         let meant = found.and_then(|found| nearest(found, words.clone()));
-        let choices = words.map(|word| format!("`{word}`")).collect::<Vec<_>>().join(" or ");
-        Err(self.expected(&choices).with_hint(meant.map(|meant| format!("did you mean `{meant}`?"))))
+        Err(self.expected(&one_of(words)).with_hint(meant.map(|meant| format!("did you mean `{meant}`?"))))
     }
 
     fn items(&self) -> Read<Vec<Field<'a>>> {
@@ -262,5 +261,14 @@ impl<'a> Field<'a> {
     fn expected(&self, expected: &str) -> PolicyProblem {
         let problem = format!("`{}` is {expected}, found {}", self.name, self.node.value.in_words());
         PolicyProblem::at(self.node.position, problem)
+    }
+}
+
+/// Words to choose from, as a person lists them.
+fn one_of<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    let quoted: Vec<String> = words.map(|word| format!("`{word}`")).collect();
+    match quoted.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => quoted.concat(),
     }
 }

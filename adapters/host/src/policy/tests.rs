@@ -193,6 +193,19 @@ fn bytes_that_are_no_text_are_located() {
 }
 
 #[test]
+fn every_line_break_of_yaml_is_counted() {
+    for line_break in ["\n", "\r", "\r\n"] {
+        let text = format!("{HEAD}network:\n  default: dney\n").replace('\n', line_break);
+        let found = refused(&text);
+        assert_eq!(found.position, Some(Position { line: 4, column: 12 }));
+        assert_eq!(found.excerpt.as_deref(), Some("4 |   default: dney\n  |            ^"), "{line_break:?}");
+        let found =
+            parse_policy(format!("kind: x{line_break}ab\u{e9}").as_bytes().split_last().unwrap().1).unwrap_err();
+        assert_eq!(found.position, Some(Position { line: 2, column: 3 }), "{line_break:?}");
+    }
+}
+
+#[test]
 fn an_excerpt_is_escaped_cropped_and_its_caret_in_place() {
     let found = refused(&format!("{HEAD}network: {{ default: \"\u{202e}é\", x: y }}\n"));
     assert_eq!(
