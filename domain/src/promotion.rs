@@ -119,7 +119,7 @@ impl PromotionRefusal {
     pub fn hint(&self) -> String {
         match self {
             Self::Outcome(_) => "look at `isobox show` for the reason, then run the task again".into(),
-            Self::NothingToPromote => "look at `isobox show` for what was not captured, and why".into(),
+            Self::NothingToPromote => "`isobox diff --stat` lists what was not captured, and why".into(),
             Self::OtherRepository { .. } => "name the right repository, or run the task again in this one".into(),
             Self::HeadMoved { expected, .. } => {
                 format!("run the task again, or check out {} and promote there", expected.short())

@@ -19,6 +19,10 @@ pub(crate) fn discover(directory: &Path) -> Result<GixRepository, RepositoryErro
     let directory = directory
         .canonicalize()
         .map_err(|e| failure(&format!("look at the directory {}", Escaped::path(directory)), e))?;
+    if !directory.is_dir() {
+        let reason = format!("{} is not a directory", Escaped::path(&directory));
+        return Err(refused(reason, "name a directory in a repository"));
+    }
     let repository = open(&find(&directory)?)?;
     refuse_unusable(&repository)?;
     let root = worktree(&repository)?;

@@ -75,6 +75,7 @@ fn a_directory_inside_and_one_outside_of_a_repository_are_told_apart() {
     let project = Project::bare(User::Current);
     let outside = project.scratch();
     assert_refused(&project.isobox(&["init".as_ref(), outside.as_os_str()]), 1, &["not inside a Git repository"]);
+    assert_refused(&project.isobox(&["init", "README.md"]), 1, &["README.md is not a directory"]);
     assert_eq!(project.isobox(&["init", "src"]).code, 0);
     assert!(project.repository().join(".isobox/config.yaml").exists());
 }

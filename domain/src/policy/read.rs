@@ -42,7 +42,7 @@ pub enum ReadRefusal {
         path: String,
     },
     /// It is, contains or lies in something that is never exposed.
-    #[error("`{path}` {relation} `{guarded}`, which is never exposed to a workload")]
+    #[error("{}", guarded_in_words(path, relation, guarded))]
     Guarded {
         /// The path, links resolved, escaped for people.
         path: String,
@@ -161,6 +161,13 @@ pub fn admit(resolved: &[u8], guards: &[Guard]) -> Result<(), ReadRefusal> {
             relation,
             guarded: Escaped(&guarded).to_string(),
         }),
+    }
+}
+
+fn guarded_in_words(path: &str, relation: &str, guarded: &str) -> String {
+    match path == guarded {
+        true => format!("`{path}` is never exposed to a workload"),
+        false => format!("`{path}` {relation} `{guarded}`, which is never exposed to a workload"),
     }
 }
 
