@@ -1,11 +1,13 @@
 //! The command line as it is typed: commands, flags, and their help.
 
 mod look;
+mod misunderstood;
 mod policy_flags;
 mod promote;
 mod workload;
 
 pub(crate) use look::{CatArguments, DiffArguments, ListArguments, LogsArguments, ShowArguments};
+pub(crate) use misunderstood::misunderstood;
 pub(crate) use policy_flags::PolicyFlags;
 pub(crate) use promote::PromoteArguments;
 pub(crate) use workload::{RunArguments, ToolArguments};
@@ -37,14 +39,17 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
+/// The heading in a command's help of what every command takes.
+const EVERYWHERE: &str = "Global options";
+
 /// Flags of every command.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct GlobalFlags {
     /// Print errors as one JSON document each, on standard error
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(crate) json_errors: bool,
     /// Print nothing of isobox's own but errors and warnings
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, help_heading = EVERYWHERE)]
     pub(crate) quiet: bool,
 }
 
@@ -77,6 +82,9 @@ pub(crate) enum Command {
         isobox tool -- sh -c 'printf \"changed\\n\" > README.md'")]
     Tool(ToolArguments),
     /// Review a task's changes and bring them into the trusted repository
+    #[command(mut_arg("source", |flag| flag.help(
+        "A directory in the repository to promote into [default: the one that the task started from]"
+    )))]
     #[command(after_help = "Examples:\n  \
         isobox promote @latest\n  \
         isobox promote --dry-run task-0123\n  \
@@ -134,8 +142,13 @@ pub(crate) struct HelpArguments {
 
 /// Whether a command line is for `run` or `tool`, whose own failures all end with 125, even if it cannot be parsed.
 pub(crate) fn is_around_a_workload(arguments: &[OsString]) -> bool {
-    let first = arguments.iter().skip(1).find(|argument| !argument.as_encoded_bytes().starts_with(b"-"));
-    first.is_some_and(|command| command == OsStr::new("run") || command == OsStr::new("tool"))
+    command_word(arguments).is_some_and(|command| command == OsStr::new("run") || command == OsStr::new("tool"))
+}
+
+/// The first word of a command line that is no flag.
+fn command_word(arguments: &[OsString]) -> Option<&OsStr> {
+    let mut words = arguments.iter().skip(1).map(OsString::as_os_str);
+    words.find(|word| !word.as_encoded_bytes().starts_with(b"-"))
 }
 
 /// Whether errors are wanted as JSON, even from a command line that cannot be parsed.

@@ -8,7 +8,7 @@ mod workload;
 
 use crate::cli::{self, Arguments, Command};
 use crate::exit_code::ExitCode;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::output::console::{Console, ErrorForm, Verbosity};
 use crate::output::stdout;
 use clap::Parser;
@@ -18,13 +18,13 @@ use std::ffi::OsString;
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     let is_around_a_workload = cli::is_around_a_workload(&arguments);
     let errors = if cli::wants_json_errors(&arguments) { ErrorForm::Json } else { ErrorForm::Text };
-    let done = match Arguments::try_parse_from(arguments) {
+    let done = match Arguments::try_parse_from(&arguments) {
         Ok(parsed) => {
             let verbosity = if parsed.global.quiet { Verbosity::Quiet } else { Verbosity::Normal };
             let console = Console { verbosity, errors };
             (console, dispatch(console, parsed.command))
         }
-        Err(error) => (Console { verbosity: Verbosity::Normal, errors }, unparsed(&error)),
+        Err(error) => (Console { verbosity: Verbosity::Normal, errors }, unparsed(&error, &arguments)),
     };
     match done {
         (_, Ok(code)) => code,
@@ -44,7 +44,7 @@ fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
         Command::Tool(arguments) => workload::tool(console, arguments),
         Command::Promote(arguments) => promote::promote(console, &arguments),
         Command::List(arguments) => look::list(console, &arguments),
-        Command::Show(arguments) => look::show(&arguments),
+        Command::Show(arguments) => look::show(console, &arguments),
         Command::Diff(arguments) => look::diff(&arguments),
         Command::Logs(arguments) => look::logs(&arguments),
         Command::Cat(arguments) => look::cat(&arguments),
@@ -54,11 +54,9 @@ fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
 }
 
 /// Help that was asked for is printed; anything else that clap says is a failure.
-fn unparsed(error: &clap::Error) -> Result<ExitCode, Failure> {
-    let text = error.render().to_string();
-    if !error.use_stderr() {
-        return help::print(&text);
+fn unparsed(error: &clap::Error, arguments: &[OsString]) -> Result<ExitCode, Failure> {
+    match error.use_stderr() {
+        true => Err(cli::misunderstood(error, arguments)),
+        false => help::print(&error.render().to_string()),
     }
-    let text = text.trim_end();
-    Err(Failure::new(FailureKind::Usage, text.strip_prefix("error: ").unwrap_or(text)))
 }

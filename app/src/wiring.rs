@@ -12,7 +12,7 @@ use isobox_host::{
     Directories, FsProjectFiles, MaskKey, MaskKeyError, POLICY_PATH, RandomTaskIds, ReadPaths, SystemClock,
     YamlPolicySource, default_policy_text,
 };
-use isobox_ports::{Clock, ObjectStore, PolicySource, RecordLog, RuntimeBackend};
+use isobox_ports::{Attempts, Clock, ObjectStore, PolicySource, RecordLog, RuntimeBackend};
 use isobox_sandbox::{BubblewrapBackend, HostBackend};
 use isobox_store::{FsTaskStore, FsViews};
 use std::cell::RefCell;
@@ -54,6 +54,11 @@ impl Store {
         &self.store
     }
 
+    /// Its attempts.
+    pub(crate) fn attempts(&self) -> &dyn Attempts {
+        &self.store
+    }
+
     /// Its objects.
     pub(crate) fn objects(&self) -> &dyn ObjectStore {
         &self.store
@@ -75,8 +80,9 @@ impl Location {
         }
     }
 
+    // The links on the way to it are the caller's own; below it none is followed.
     fn given(directory: &Path) -> Result<Self, Failure> {
-        let directory = absolute(directory)?;
+        let directory = without_links(&absolute(directory)?);
         Ok(Self { views: directory.clone(), records: directory })
     }
 
@@ -149,8 +155,12 @@ impl Project {
 
     /// The project's store, made if it is not there.
     pub(crate) fn create_store(&self) -> Result<Store, Failure> {
-        let store = FsTaskStore::create(&self.location.records)?;
-        Ok(Store { store, views: self.location.views(), directory: self.location.records.clone() })
+        let Location { records, views } = &self.location;
+        // Before anything is in it: a directory for records may lie in the very repository that must stay clean.
+        if records == views {
+            self.location.views().create()?;
+        }
+        Ok(Store { store: FsTaskStore::create(records)?, views: self.location.views(), directory: records.clone() })
     }
 
     /// Host paths that `written` in a policy stand for; those that must not be exposed are refused.
@@ -288,10 +298,21 @@ fn open_store(records: &Path) -> Result<FsTaskStore, Failure> {
     })
 }
 
-fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+/// `path`, from the current directory if it is relative.
+pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path).map_err(|error| {
         Failure::new(FailureKind::Usage, format!("make {} absolute", Escaped::path(path))).because(error)
     })
+}
+
+/// The path with the links resolved in that part of it which is there.
+fn without_links(path: &Path) -> PathBuf {
+    let resolved = path.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
+    match resolved.map(|(part, resolved)| (path.strip_prefix(part), resolved)) {
+        Some((Ok(rest), resolved)) if !rest.as_os_str().is_empty() => resolved.join(rest),
+        Some((_, resolved)) => resolved,
+        None => path.to_owned(),
+    }
 }
 
 fn unusable_directory(error: isobox_host::DirectoriesError) -> Failure {

@@ -21,10 +21,11 @@ pub(crate) struct PolicyFlags {
     /// How the workspace is exposed (policy key `filesystem.expose_workspace`)
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) expose_workspace: Option<ExposureFlag>,
-    /// A host directory to show read-only, e.g. a toolchain; repeatable (policy key `filesystem.read`)
-    #[arg(long, value_name = "DIR")]
+    /// A host file or directory to show read-only, e.g. a toolchain; repeatable (policy key `filesystem.read`)
+    #[arg(long, value_name = "PATH")]
     pub(crate) read: Vec<PathBuf>,
-    /// A host asset that is exposed by explicit choice, KIND=VALUE; repeatable. Kinds: host_binary, path, env_var, credential_ref, local_integration
+    /// A host asset that the workload is meant to use; repeatable. It is recorded, not exposed yet.
+    /// Kinds: host_binary, path, env_var, credential_ref, local_integration
     #[arg(long, value_name = "KIND=VALUE", value_parser = parse_reuse_input)]
     pub(crate) reuse_input: Vec<(ReuseKind, OsString)>,
 }
@@ -36,7 +37,7 @@ pub(crate) enum BackendFlag {
     Auto,
     /// The hardened `bwrap` program
     Bubblewrap,
-    /// Landlock and seccomp
+    /// Landlock and seccomp; this version does not have it
     Landlock,
     /// No containment at all
     Host,

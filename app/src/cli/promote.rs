@@ -7,7 +7,7 @@ use std::ffi::OsString;
 /// `isobox promote`.
 #[derive(Debug, Args)]
 pub(crate) struct PromoteArguments {
-    /// The store, and the repository to promote into [default: the one the task started from].
+    /// The store, and the repository to promote into.
     #[command(flatten)]
     pub(crate) place: Place,
     /// Do not ask: the approval was given elsewhere

@@ -13,12 +13,13 @@ pub(crate) struct RunArguments {
     /// Keep the workspace after the attempt and print where it is
     #[arg(long)]
     pub(crate) retain_workspace: bool,
-    /// What the sandbox is to be like.
-    #[command(flatten)]
-    pub(crate) policy: PolicyFlags,
+    // Before the flags below: their heading holds for whatever follows.
     /// The command and its arguments, untouched
     #[arg(last = true, required = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
+    /// What the sandbox is to be like.
+    #[command(flatten)]
+    pub(crate) policy: PolicyFlags,
 }
 
 /// `isobox tool`.

@@ -4,7 +4,7 @@ use crate::cli::{CatArguments, DiffArguments, ListArguments, LogsArguments, Plac
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, one_line};
 use crate::output::console::Console;
-use crate::output::list::ListWriter;
+use crate::output::list::{ListWriter, Listing};
 use crate::output::stdout::{self, unwritten};
 use crate::output::{changes, record_json, report_json, show as shown};
 use crate::use_case::list::events;
@@ -52,13 +52,32 @@ pub(super) fn list(console: Console, arguments: &ListArguments) -> Result<ExitCo
             Ok(())
         }
     })?;
-    writer.finish().map_err(unwritten)?;
+    let listing = writer.finish().map_err(unwritten)?;
+    let interrupted = tell_interrupted(console, &store);
+    if listing == Listing::Empty && !arguments.json && damaged == 0 && interrupted == 0 {
+        console.line("there is no task yet: `isobox tool -- CMD` or `isobox run -- CMD` makes one");
+    }
     Ok(if damaged == 0 { ExitCode::SUCCESS } else { ExitCode::STORE })
 }
 
+/// Tells of Tasks that ended with their isobox: until a later start has recorded what they left, there is no record to show.
+/// Returns how many there are.
+fn tell_interrupted(console: Console, store: &Store) -> usize {
+    // What cannot be looked at here is told by whoever needs it.
+    let abandoned = store.attempts().abandoned().unwrap_or_default();
+    for attempt in &abandoned {
+        let task = attempt.draft().task;
+        console.warning(&format!(
+            "{task} was interrupted; the next `isobox run`, `tool` or `promote` here records what is left of it"
+        ));
+    }
+    abandoned.len()
+}
+
 /// Shows the record of a Task.
-pub(super) fn show(arguments: &ShowArguments) -> Result<ExitCode, Failure> {
+pub(super) fn show(console: Console, arguments: &ShowArguments) -> Result<ExitCode, Failure> {
     let Named { store, selected } = Named::find(&arguments.place, &arguments.task)?;
+    tell_interrupted(console, &store);
     let events = events(store.records(), &selected.digest)?;
     let mut out = stdout::for_documents();
     let written = match arguments.json {

@@ -5,9 +5,9 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
 use crate::output::{lifecycle, stdout};
-use crate::use_case::attempt::{self, Retention, TOOL_PREFLIGHT, TaskRequest};
+use crate::use_case::attempt::{self, Retention, TaskRequest, preflight_of};
 use crate::use_case::{recover, settle};
-use crate::wiring::{Project, Store};
+use crate::wiring::{Project, Store, absolute};
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::masking;
 use isobox_domain::policy::{ProjectPolicy, ReuseInput, SandboxPolicy, ToolCalls, ViewLimit};
@@ -32,7 +32,7 @@ pub(super) fn run(console: Console, arguments: RunArguments) -> Result<ExitCode,
     let command = command(arguments.command)?;
     let project = Project::find(&arguments.place)?;
     let mut policy = project.policy().load()?.unwrap_or_default();
-    apply(arguments.policy, &mut policy.sandbox);
+    apply(arguments.policy, &mut policy.sandbox)?;
     let retention = if arguments.retain_workspace { Retention::Retain } else { Retention::Dispose };
     execute(console, &project, SandboxKind::Session, command, policy, retention)
 }
@@ -55,9 +55,10 @@ fn recorded(project: &Project, command: &WorkloadCommand) -> Result<Vec<Recorded
 }
 
 fn tool_policy(project: &Project) -> Result<ProjectPolicy, Failure> {
-    let preflight = |why: String| Failure::new(FailureKind::General, TOOL_PREFLIGHT).because(why);
+    let what = preflight_of(SandboxKind::ToolCall);
+    let preflight = |why: String| Failure::new(FailureKind::General, what).because(why);
     let path = project.policy_path();
-    match project.policy().load().map_err(|error| Failure::from(error).while_doing(TOOL_PREFLIGHT))? {
+    match project.policy().load().map_err(|error| Failure::from(error).while_doing(what))? {
         None => Err(preflight(format!("there is no project policy at {path}"))
             .with_hint("`isobox init` writes one; commit it, then try again")),
         Some(policy) if policy.tool_calls == ToolCalls::Disabled => {
@@ -68,7 +69,7 @@ fn tool_policy(project: &Project) -> Result<ProjectPolicy, Failure> {
     }
 }
 
-fn apply(flags: PolicyFlags, asked: &mut SandboxPolicy) {
+fn apply(flags: PolicyFlags, asked: &mut SandboxPolicy) -> Result<(), Failure> {
     if let Some(backend) = flags.backend {
         asked.backend = backend.into();
     }
@@ -81,12 +82,18 @@ fn apply(flags: PolicyFlags, asked: &mut SandboxPolicy) {
     if let Some(exposure) = flags.expose_workspace {
         asked.workspace = exposure.into();
     }
-    asked.read.extend(flags.read.into_iter().map(|path| path.into_os_string().into_vec()));
+    for path in flags.read {
+        // Unlike the policy's, a path that is typed is meant from where the caller stands.
+        let is_from_home = path.starts_with("~");
+        let path = if is_from_home { path } else { absolute(&path)? };
+        asked.read.push(path.into_os_string().into_vec());
+    }
     asked.reuse_inputs.extend(flags.reuse_input.into_iter().map(|(kind, value)| {
         // Only what can be kept is a value; what is not text has no place in a record.
         let value = String::from_utf8_lossy(&masking::mask_text(&value.into_vec())).into_owned();
         ReuseInput { kind, value }
     }));
+    Ok(())
 }
 
 fn execute(
@@ -97,7 +104,8 @@ fn execute(
     mut policy: ProjectPolicy,
     retention: Retention,
 ) -> Result<ExitCode, Failure> {
-    policy.sandbox.read = project.read_paths(&policy.sandbox.read)?;
+    let refused = |failure: Failure| failure.while_doing(preflight_of(kind));
+    policy.sandbox.read = project.read_paths(&policy.sandbox.read).map_err(refused)?;
     let store = project.create_store()?;
     project.create_workspaces_root()?;
     finish_interrupted(console, project, &store, policy.views);

@@ -26,6 +26,15 @@ pub(crate) enum ListWriter<W: Write> {
     },
 }
 
+/// What was listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Listing {
+    /// Nothing.
+    Empty,
+    /// At least one Task.
+    HasTasks,
+}
+
 impl<W: Write> ListWriter<W> {
     /// A table.
     pub(crate) const fn table(out: W, now: Timestamp) -> Self {
@@ -58,15 +67,16 @@ impl<W: Write> ListWriter<W> {
         }
     }
 
-    /// Ends the listing.
-    pub(crate) fn finish(self) -> io::Result<()> {
-        match self {
-            Self::Table { mut out, .. } => out.flush(),
-            Self::Document { mut out, is_empty } => {
-                out.write_all(if is_empty { b"]}\n" } else { b"\n]}\n" })?;
-                out.flush()
-            }
-        }
+    /// Ends the listing; whether anything was in it.
+    pub(crate) fn finish(self) -> io::Result<Listing> {
+        let (mut out, end, is_empty): (W, &[u8], bool) = match self {
+            Self::Table { out, is_empty, .. } => (out, b"", is_empty),
+            Self::Document { out, is_empty: true } => (out, b"]}\n", true),
+            Self::Document { out, is_empty: false } => (out, b"\n]}\n", false),
+        };
+        out.write_all(end)?;
+        out.flush()?;
+        Ok(if is_empty { Listing::Empty } else { Listing::HasTasks })
     }
 }
 

@@ -51,7 +51,8 @@ impl<W: Write> Reviewer for StandardStreams<W> {
         let is_terminal = io::stdin().is_terminal();
         self.console.question(&format!("Promote {} into {}? Type yes to go on: ", plan.task, target(plan)));
         let answer = read_answer(&mut io::stdin().lock());
-        if !is_terminal {
+        let is_line_ended = is_terminal && matches!(&answer, Ok(Some(line)) if line.ends_with(b"\n"));
+        if !is_line_ended {
             self.console.question("\n");
         }
         match (answer?.as_deref().map(<[u8]>::trim_ascii), is_terminal) {

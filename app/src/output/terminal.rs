@@ -3,7 +3,7 @@
 use isobox_domain::escape::Escaped;
 use std::io::{self, Write};
 
-/// Passes bytes on escaped, all but line feeds and tabs. A character that is cut in two by the end of a write is held
+/// Passes bytes on escaped, all but line feeds, tabs and backslashes: code is to be read as it was written. A character that is cut in two by the end of a write is held
 /// back until its rest comes; what is held back in the end is written by `finish`, or by dropping.
 pub(crate) struct TerminalWriter<W: Write> {
     inner: W,
@@ -45,10 +45,11 @@ impl<W: Write> Drop for TerminalWriter<W> {
 
 fn escaped(bytes: &[u8]) -> String {
     let mut shown = String::with_capacity(bytes.len());
-    for piece in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\t')) {
+    for piece in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\t' | b'\\')) {
         let (text, end) = match piece.split_last() {
             Some((b'\n', text)) => (text, "\n"),
             Some((b'\t', text)) => (text, "\t"),
+            Some((b'\\', text)) => (text, "\\"),
             _ => (piece, ""),
         };
         shown.push_str(&Escaped(text).to_string());
@@ -80,6 +81,11 @@ mod tests {
     #[test]
     fn a_terminal_is_not_driven() {
         assert_eq!(shown(&[b"a\tb\n\x1b[2J\r\n"]), "a\tb\n\\x1b[2J\\r\n");
+    }
+
+    #[test]
+    fn code_with_backslashes_is_shown_as_it_is() {
+        assert_eq!(shown(&[br#"split("\n"), C:\dir"#]), r#"split("\n"), C:\dir"#);
     }
 
     #[test]

@@ -13,10 +13,15 @@ pub(crate) fn command(arguments: &[RecordedArgument]) -> String {
 
 fn word(bytes: &[u8]) -> String {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./=:,@%+*".contains(byte);
-    let shown = Escaped(bytes).to_string();
-    match !bytes.is_empty() && bytes.iter().all(is_plain) {
-        true => shown,
-        false => format!("'{}'", shown.replace('\'', "'\\''")),
+    if !bytes.is_empty() && bytes.iter().all(is_plain) {
+        return String::from_utf8_lossy(bytes).into_owned();
+    }
+    let escaped = Escaped(bytes).to_string();
+    // Backslashes stand for themselves between plain quotes, and begin an escape between those of `$'…'`; see bash(1).
+    let unescaped = String::from_utf8_lossy(bytes);
+    match escaped.replace("\\\\", "\\") == unescaped {
+        true => format!("'{}'", unescaped.replace('\'', "'\\''")),
+        false => format!("$'{}'", escaped.replace('\'', "\\'")),
     }
 }
 
@@ -69,7 +74,9 @@ mod tests {
     fn a_command_reads_as_it_would_be_typed() {
         let argument = |shown: &[u8]| RecordedArgument { shown: shown.to_vec(), masked_digest: None };
         let shown = command(&[argument(b"sh"), argument(b"-c"), argument(b"echo 'a'\n"), argument(b"")]);
-        assert_eq!(shown, "sh -c 'echo '\\''a'\\''\\n' ''");
+        assert_eq!(shown, "sh -c $'echo \\'a\\'\\n' ''");
+        let shown = command(&[argument(b"printf"), argument(b"it's a\\n"), argument(b"\\\x1b\xff")]);
+        assert_eq!(shown, "printf 'it'\\''s a\\n' $'\\\\\\x1b\\xff'");
     }
 
     #[test]

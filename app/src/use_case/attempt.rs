@@ -21,8 +21,13 @@ use isobox_ports::{
 /// Free bytes that the Task Store must have before a workload is started: enough for a record, its patch and usual output.
 const ROOM_BYTES: u64 = 16 << 20;
 
-/// How the failure of a Preflight Rule of `isobox tool` begins.
-pub(crate) const TOOL_PREFLIGHT: &str = "isobox tool preflight";
+/// How the failure of a Preflight Rule begins.
+pub(crate) const fn preflight_of(kind: SandboxKind) -> &'static str {
+    match kind {
+        SandboxKind::ToolCall => "isobox tool preflight",
+        SandboxKind::Session => "isobox run preflight",
+    }
+}
 
 /// What an attempt touches.
 #[derive(Clone, Copy)]
@@ -97,10 +102,8 @@ pub(crate) fn attempt(
     tell: Tell<'_>,
 ) -> Result<Attempted, Failure> {
     let source = ports.repository.source()?;
-    let (backend, effective) = choose::preflight(ports, request, &source).map_err(|failure| match request.kind {
-        SandboxKind::ToolCall => failure.while_doing(TOOL_PREFLIGHT),
-        SandboxKind::Session => failure.while_doing("isobox run preflight"),
-    })?;
+    let (backend, effective) = choose::preflight(ports, request, &source)
+        .map_err(|failure| failure.while_doing(preflight_of(request.kind)))?;
     let mut record = draft::draft(ports, request, source, effective);
     let mut attempt = ports.attempts.begin(&record)?;
     let place = match carry_out::reserve(ports.workspaces, &mut *attempt) {

@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, FailureKind, one_line};
 use crate::use_case::attempt::{Progress, Tell};
+use crate::use_case::list;
 use crate::use_case::report::report;
 use crate::use_case::settle::{self, OpenRecords, Receipt};
 use crate::use_case::view;
@@ -89,8 +90,8 @@ pub(crate) fn promote(
         return Ok(Promoted::Rehearsed(plan));
     }
     let confirmation = reviewer.confirm(&plan).map_err(refused)?;
-    let event = perform(ports, request, &plan, confirmation, tell).map_err(refused)?;
-    show_in_view(ports, request, event, tell);
+    perform(ports, request, &plan, confirmation, tell).map_err(refused)?;
+    show_in_view(ports, request, tell);
     Ok(Promoted::Performed(plan))
 }
 
@@ -133,7 +134,7 @@ fn perform(
     approved: &PromotionPlan,
     confirmation: Confirmation,
     tell: Tell<'_>,
-) -> Result<Event, Failure> {
+) -> Result<(), Failure> {
     let mut promotion = begin(ports)?;
     // What cannot be put on record is not done.
     ports.attempts.probe(EVENT_ROOM)?;
@@ -150,11 +151,13 @@ fn perform(
     if let Err(error) = promotion.finish() {
         tell(Progress::Warning(&one_line(&error)));
     }
-    Ok(event)
+    Ok(())
 }
 
-fn show_in_view(ports: &Ports<'_>, request: &PromotionRequest, event: Event, tell: Tell<'_>) {
-    let written = view::write(ports.views, ports.objects, &request.record, &request.digest, &[event], request.views);
+fn show_in_view(ports: &Ports<'_>, request: &PromotionRequest, tell: Tell<'_>) {
+    let written = list::events(ports.records, &request.digest).map_err(Failure::from).and_then(|events| {
+        view::write(ports.views, ports.objects, &request.record, &request.digest, &events, request.views)
+    });
     if let Err(error) = written {
         tell(Progress::Warning(&format!("the view of the record was not written: {}", one_line(&error))));
     }

@@ -4,6 +4,8 @@ use crate::support::{assert_refused, document, tool};
 use isobox_tests::{Project, User};
 use std::collections::HashSet;
 use std::fs;
+use std::io::Read;
+use std::process::Stdio;
 
 #[test]
 fn a_task_can_be_named_in_every_way() {
@@ -132,4 +134,33 @@ fn a_reader_that_goes_away_is_no_failure() {
     command.args(["-c", "\"$0\" logs @latest | head -c 1 > /dev/null; \"$0\" list | true"]).arg(program);
     let piped = isobox_tests::outcome(command.output().expect("run sh"));
     assert_eq!((piped.code, piped.stderr.as_str()), (0, ""));
+}
+
+#[test]
+fn an_empty_store_says_how_a_task_is_made() {
+    let project = Project::initialised(User::Current);
+    project.write("dirt", "");
+    assert_eq!(project.isobox(&["tool", "--", "true"]).code, 125);
+    let list = project.isobox(&["list"]);
+    assert_eq!((list.code, list.stdout.as_str()), (0, ""), "{list:?}");
+    assert!(list.stderr.contains("`isobox tool -- CMD`"), "{list:?}");
+    assert_eq!(project.isobox(&["list", "--json"]).stderr, "");
+}
+
+#[test]
+fn an_interrupted_task_is_told_of_until_it_is_on_record() {
+    let project = Project::initialised(User::Current);
+    let mut command = project.isobox_command(&["run", "--", "sh", "-c", "echo up; sleep 100"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("run isobox");
+    child.stdout.take().expect("a pipe").read_exact(&mut [0; 3]).expect("it is up");
+    child.kill().expect("kill");
+    child.wait().expect("wait");
+    for arguments in [&["list"][..], &["list", "--json"]] {
+        let told = project.isobox(arguments);
+        assert!(told.stderr.contains("was interrupted; the next `isobox run`"), "{told:?}");
+        assert!(!told.stderr.contains("no task yet"), "{told:?}");
+    }
+    tool(&project, "true");
+    let list = project.isobox(&["list"]);
+    assert!(list.stderr.is_empty() && list.stdout.contains(" interruption "), "{list:?}");
 }

@@ -27,6 +27,32 @@ fn records_can_lie_in_a_directory_of_their_own() {
 }
 
 #[test]
+fn records_never_make_their_own_source_dirty() {
+    let project = Project::bare(User::Current);
+    for arguments in [&["run", "--", "true"][..], &["run", "--records", "kept/here", "--", "true"]] {
+        for _ in 0..2 {
+            let run = project.isobox(arguments);
+            assert_eq!(run.code, 0, "{run:?}");
+        }
+    }
+    assert!(project.repository().join("kept/here/store/FORMAT").exists());
+    assert_eq!(project.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_records_directory_may_be_reached_through_a_link() {
+    let project = Project::initialised(User::Current);
+    fs::create_dir(project.scratch().join("real")).expect("a folder");
+    std::os::unix::fs::symlink(project.scratch().join("real"), project.scratch().join("link")).expect("a link");
+    let records = project.scratch().join("link/records");
+    let mut command = project.isobox_command(&["run", "--records"]);
+    let run = outcome(command.arg(&records).args(["--", "true"]).output().expect("run isobox"));
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(!run.stderr.contains("warning"), "{run:?}");
+    assert!(project.scratch().join("real/records").join(task_of(&run)).join("record.json").exists());
+}
+
+#[test]
 fn another_repository_can_be_the_source() {
     let project = Project::initialised(User::Current);
     let mut command = project.isobox_command(&["tool", "--source"]);

@@ -1,6 +1,6 @@
 //! What is refused before a Sandbox exists, and that nothing is left then.
 
-use crate::support::assert_refused;
+use crate::support::{assert_refused, document};
 use isobox_tests::{Outcome, Project, User, outcome};
 
 fn assert_nothing_was_made(project: &Project) {
@@ -54,11 +54,10 @@ fn without_bwrap_nothing_runs_uncontained() {
 }
 
 #[test]
-fn what_cannot_be_enforced_or_given_yet_is_refused_by_name() {
+fn what_cannot_be_enforced_yet_is_refused_by_name() {
     let project = Project::initialised(User::Current);
     for (arguments, word) in [
-        (&["run", "--reuse-input", "path=/opt/tool", "--", "true"][..], "reuse input `path`"),
-        (&["run", "--backend", "landlock", "--", "true"], "landlock"),
+        (&["run", "--backend", "landlock", "--", "true"][..], "landlock"),
         (&["run", "--read", "/etc", "--", "true"], "/etc"),
         (&["run", "--read", "/nonexistent-18", "--", "true"], "/nonexistent-18"),
     ] {
@@ -71,6 +70,30 @@ fn what_cannot_be_enforced_or_given_yet_is_refused_by_name() {
     project.commit_all("Policy");
     assert_refused(&project.isobox(&["tool", "--", "true"]), 125, &["network.allow", "example.com"]);
     assert_nothing_was_made(&project);
+}
+
+#[test]
+fn reuse_inputs_are_recorded_and_said_to_be_nothing_more() {
+    let project = Project::initialised(User::Current);
+    let inputs = ["--reuse-input", "host_binary=/opt/tool", "--reuse-input=env_var=EDITOR"];
+    let run = project.isobox(&[&["run"][..], &inputs, &["--", "true"]].concat());
+    assert_refused(&run, 0, &["warning: reuse input host_binary=/opt/tool is recorded only", "env_var=EDITOR"]);
+    let record = document(&project.isobox(&["show", "--json", "@latest"]));
+    let reuse_inputs = &record["effective_policy"]["reuse_inputs"];
+    assert_eq!(reuse_inputs[0], serde_json::json!({ "kind": "host_binary", "value": "/opt/tool" }));
+    assert_eq!(reuse_inputs[1]["kind"], "env_var");
+}
+
+#[test]
+fn a_path_to_read_is_meant_from_where_the_caller_stands() {
+    let project = Project::initialised(User::Current);
+    let tools = project.scratch().join("tools");
+    std::fs::create_dir(&tools).expect("a folder");
+    std::fs::write(tools.join("program"), "found\n").expect("a file");
+    let program = tools.canonicalize().expect("a path").join("program");
+    let mut command = project.isobox_command(&["run", "-q", "--read", "../scratch/tools", "--", "cat"]);
+    let read = outcome(command.arg(&program).output().expect("run isobox"));
+    assert_eq!(read.stdout, "found\n", "{read:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `isobox promote` beside what the security tests attack.
 
-use crate::support::{assert_refused, tool};
+use crate::support::{assert_refused, document, tool};
 use isobox_tests::{Project, User};
 
 #[test]
@@ -37,4 +37,18 @@ fn an_interrupted_result_is_not_promoted() {
     let run = project.isobox(&["tool", "--", "no-such-command-18"]);
     assert_eq!(run.code, 127, "{run:?}");
     assert_refused(&project.isobox(&["promote", "--yes", "@latest"]), 4, &["launch_failure"]);
+}
+
+#[test]
+fn a_view_tells_of_every_promotion() {
+    let project = Project::initialised(User::Current);
+    let task = tool(&project, "echo change >> README.md");
+    assert_eq!(project.isobox(&["promote", "--yes", &task]).code, 0);
+    project.git(&["checkout", "-q", "."]);
+    assert_eq!(project.isobox(&["promote", "--yes", "--again", &task]).code, 0);
+    let view: serde_json::Value =
+        serde_json::from_str(&project.read(&format!(".isobox/tasks/{task}/record.json"))).expect("a document");
+    let shown = document(&project.isobox(&["show", "--json", &task]));
+    assert_eq!(view["events"], shown["events"]);
+    assert_eq!(view["events"].as_array().map(Vec::len), Some(2));
 }

@@ -34,6 +34,13 @@ fn output_of_a_workload_does_not_drive_the_terminal() {
 }
 
 #[test]
+fn code_is_shown_on_a_terminal_as_it_was_written() {
+    let project = Project::initialised(User::Current);
+    let task = tool(&project, r#"printf '%s\n' 'split("\n") \d+' > code"#);
+    assert!(on_a_terminal(&project, &["diff", &task]).contains("+split(\"\\n\") \\d+\r\n"));
+}
+
+#[test]
 fn hostile_names_are_shown_escaped_on_a_terminal_and_raw_in_a_pipe() {
     let project = Project::initialised(User::Current);
     let task = tool(&project, r"touch $(printf 'x\033[2J')");

@@ -28,6 +28,28 @@ fn a_command_line_that_cannot_be_understood_is_usage_or_125_around_a_workload() 
 }
 
 #[test]
+fn a_slip_on_the_command_line_is_told_with_what_to_type_instead() {
+    let project = Project::bare(User::Current);
+    for (arguments, message, hint) in [
+        (&[][..], "no command was given", "`isobox --help` lists the commands"),
+        (&["lst"], "'lst'", "did you mean `list`?"),
+        (&["foo"], "'foo'", "`isobox --help` lists the commands"),
+        (&["run", "--netwrok", "deny", "--", "true"], "'--netwrok'", "did you mean `--network`?"),
+        (&["tool", "true"], "'true'", "isobox tool -- true"),
+        (&["-q", "run"], "<CMD>...", "isobox run -- make test"),
+        (&["tool", "--network", "deny", "--", "true"], "'--network'", "in the policy file alone"),
+        (&["promote", "--force", "@latest"], "'--force'", "`isobox promote --help`"),
+        (&["run", "--backend", "docker", "--", "true"], "possible values: auto,", "`isobox run --help`"),
+    ] {
+        let refused = project.isobox(arguments);
+        let (told, advice) = refused.stderr.split_once("\nhint: ").expect("a hint");
+        assert!(told.starts_with("error: ") && told.contains(message), "{refused:?}");
+        assert!(advice.contains(hint), "{refused:?}");
+        assert!(!refused.stderr.contains("--source") && !refused.stderr.contains("'-- "), "{refused:?}");
+    }
+}
+
+#[test]
 fn flags_may_be_spelled_with_a_space_or_an_equals_sign() {
     let project = Project::initialised(User::Current);
     for arguments in [&["run", "--backend", "host", "--", "true"][..], &["run", "--backend=host", "--", "true"]] {

@@ -15,10 +15,6 @@ fn choose<'a>(
     backends: &[&'a dyn RuntimeBackend],
     asked: &SandboxPolicy,
 ) -> Result<(&'a dyn RuntimeBackend, EffectivePolicy), Failure> {
-    if let Some(input) = asked.reuse_inputs.first() {
-        let what = format!("reuse input `{}` cannot be given to a sandbox yet", input.kind.name());
-        return Err(Failure::new(FailureKind::Usage, what).with_hint("leave out --reuse-input; nothing was started"));
-    }
     let candidates: Vec<_> = backends.iter().filter(|backend| is_candidate(asked.backend, backend.name())).collect();
     let capabilities: Vec<Capabilities> = candidates.iter().map(|backend| backend.capabilities()).collect();
     let effective = resolve(asked, &capabilities).map_err(refused)?;

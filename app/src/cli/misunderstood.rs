@@ -1,0 +1,89 @@
+//! What is told of a command line that cannot be understood.
+
+use crate::failure::{Failure, FailureKind};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use std::ffi::OsString;
+
+/// The failure for `error`, which came of `arguments`: what is wrong, and what to type instead.
+pub(crate) fn misunderstood(error: &clap::Error, arguments: &[OsString]) -> Failure {
+    let command = super::command_word(arguments).and_then(|word| word.to_str()).filter(|word| is_command(word));
+    let message = match error.kind() {
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
+            "no command was given".into()
+        }
+        _ => message(&error.render().to_string()),
+    };
+    let help = command.map_or("`isobox --help` lists the commands".to_owned(), |command| {
+        format!("`isobox {command} --help` shows what it takes")
+    });
+    let advice = command.and_then(|command| about_workload(error, command)).or_else(|| meant(error));
+    let hint = advice.map_or_else(|| help.clone(), |advice| format!("{advice}; {help}"));
+    Failure::new(FailureKind::Usage, message).with_hint(hint)
+}
+
+fn is_command(word: &str) -> bool {
+    use clap::CommandFactory;
+    super::Arguments::command().find_subcommand(word).is_some()
+}
+
+// What clap says, without its label, and without its usage and tips, which are in the hint.
+fn message(rendered: &str) -> String {
+    let first = rendered.split("\n\n").next().unwrap_or_default();
+    let first = first.strip_prefix("error: ").unwrap_or(first);
+    first.lines().map(str::trim).collect::<Vec<_>>().join("\n").replace(":\n", ": ")
+}
+
+/// Advice on what is easily got wrong with `run` and `tool`.
+fn about_workload(error: &clap::Error, command: &str) -> Option<String> {
+    if !["run", "tool"].contains(&command) {
+        return None;
+    }
+    match (error.kind(), text(error, ContextKind::InvalidArg)) {
+        (ErrorKind::MissingRequiredArgument, _) => {
+            Some(format!("type the command after `--`, for example: isobox {command} -- make test"))
+        }
+        (ErrorKind::UnknownArgument, Some(word)) if !word.starts_with('-') => {
+            Some(format!("type `--` before the command: isobox {command} -- {word} …"))
+        }
+        (ErrorKind::UnknownArgument, Some(flag)) if command == "tool" && is_flag_of_run(flag) => {
+            Some("what a tool call may do is in the policy file alone".to_owned())
+        }
+        _ => None,
+    }
+}
+
+fn is_flag_of_run(flag: &str) -> bool {
+    use clap::CommandFactory;
+    let isobox = super::Arguments::command();
+    let run = isobox.find_subcommand("run");
+    let name = flag.trim_start_matches('-').split('=').next();
+    run.is_some_and(|run| run.get_arguments().any(|argument| argument.get_long() == name))
+}
+
+/// The word that was probably meant.
+fn meant(error: &clap::Error) -> Option<String> {
+    let pairs = [
+        (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand),
+        (ContextKind::InvalidArg, ContextKind::SuggestedArg),
+        (ContextKind::InvalidValue, ContextKind::SuggestedValue),
+    ];
+    pairs.into_iter().find_map(|(written, suggested)| {
+        let (written, suggested) = (text(error, written)?, text(error, suggested)?);
+        is_near(written, suggested).then(|| format!("did you mean `{suggested}`?"))
+    })
+}
+
+// What clap suggests may have little to do with what was written, such as `--source` for `--force`.
+fn is_near(written: &str, suggested: &str) -> bool {
+    let name = |word: &str| word.trim_start_matches('-').to_owned();
+    let (written, suggested) = (name(written), name(suggested));
+    written.chars().next() == suggested.chars().next() && written.len().abs_diff(suggested.len()) <= 2
+}
+
+fn text(error: &clap::Error, kind: ContextKind) -> Option<&str> {
+    match error.get(kind)? {
+        ContextValue::String(text) => Some(text),
+        ContextValue::Strings(texts) => texts.first().map(String::as_str),
+        _ => None,
+    }
+}
