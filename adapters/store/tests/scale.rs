@@ -87,6 +87,7 @@ fn peak_kib() -> u64 {
 }
 
 /// Runs the child at `records`: the peak of its memory in KiB.
+#[allow(clippy::print_stdout, reason = "it shows the figures that the child prints")]
 fn measured(records: &Path) -> u64 {
     let mut command = Command::new(std::env::current_exe().unwrap());
     let output = command.args(["--exact", "child", "--nocapture"]).env(RECORDS, records).output().unwrap();

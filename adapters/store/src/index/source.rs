@@ -14,8 +14,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
-/// So many entries of a lane are scanned rather than looked up in a table.
-const SCANNED: usize = 4096;
+/// So many entries of a lane are scanned rather than looked up in a table: a few milliseconds for every process. Writing a table
+/// costs a scan of the whole lane, tens of milliseconds, once in so many entries.
+const SCANNED: usize = 1024;
 
 /// Whether the table of a sealed pack is kept open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
