@@ -1,6 +1,6 @@
 //! Promise: records are private, an unusable store is told before anything runs, and nothing damaged is believed.
 
-use isobox_tests::{Case, on_every_backend};
+use isobox_tests::{Case, Project, User, ignored, on_every_backend};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -127,6 +127,42 @@ fn a_missing_task_and_a_missing_store_are_told_apart() {
         let elsewhere = case.project.isobox(&["list", "--records", "/nonexistent-17"]);
         assert_eq!(elsewhere.code, 6, "{elsewhere:?}");
     });
+}
+
+#[test]
+fn the_user_of_a_repository_goes_on_with_what_root_left_in_it() {
+    if !nix::unistd::geteuid().is_root() {
+        return ignored("root in the repository of another user", "the tests do not run as root");
+    }
+    let project = Project::initialised(User::Ordinary);
+    let well = |run: isobox_tests::Outcome| {
+        assert_eq!(run.code, 0, "{run:?}");
+        assert!(!run.stderr.contains("warning"), "{run:?}");
+        run.stdout
+    };
+    let tool = ["tool", "--", "sh", "-c", "echo change >> README.md; head -c 3000000 /dev/urandom > large; echo said"];
+    well(project.isobox_by_sudo(&tool));
+    let owner = fs::metadata(project.repository()).expect("metadata").uid();
+    let of_root = |root: &Path| {
+        let below = everything_below(root).into_iter();
+        below.filter(|path| fs::symlink_metadata(path).expect("metadata").uid() != owner).collect::<Vec<_>>()
+    };
+    assert_eq!(of_root(&project.repository()), Vec::<PathBuf>::new());
+    for arguments in
+        [&tool[..], &["list"], &["show", "@latest~1"], &["logs", "@latest~1"], &["promote", "--yes", "@latest~1"]]
+    {
+        well(project.isobox(arguments));
+    }
+    assert_eq!(project.read("README.md"), "hello\nchange\n");
+    project.commit_all("promoted");
+    well(project.isobox_by_sudo(&tool));
+    well(project.isobox_by_sudo(&["promote", "--yes", "@latest"]));
+    assert_eq!(project.read("README.md"), "hello\nchange\nchange\n");
+    assert_eq!(of_root(&project.repository()), Vec::<PathBuf>::new());
+    project.commit_all("promoted by root");
+    well(project.isobox(&tool));
+    well(project.isobox_by_sudo(&["list"]));
+    assert_eq!(well(project.isobox(&["list"])).lines().count(), 5);
 }
 
 #[test]

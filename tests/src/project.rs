@@ -117,6 +117,15 @@ impl Project {
         outcome(self.isobox_command(arguments).output().expect("run isobox"))
     }
 
+    /// Runs `isobox` in the repository as root that the user became by sudo(8). The tests must run as root.
+    pub fn isobox_by_sudo<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Outcome {
+        let mut command = Command::new(isobox_program());
+        self.equip(&mut command);
+        let id = ORDINARY_ID.to_string();
+        command.env("HOME", self.path("root")).env("SUDO_UID", &id).env("SUDO_GID", &id);
+        outcome(command.args(arguments).stdin(Stdio::null()).output().expect("run isobox"))
+    }
+
     /// `isobox` with `arguments`, to be run in the repository; streams are the caller's to set.
     pub fn isobox_command<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
         let mut command = self.command(isobox_program());
@@ -135,11 +144,15 @@ impl Project {
                 command
             }
         };
+        self.equip(&mut command);
+        command
+    }
+
+    fn equip(&self, command: &mut Command) {
         command.current_dir(self.repository()).env_clear();
         command.env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
         command.env("HOME", self.home()).env("LANG", "C.UTF-8");
         command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
-        command
     }
 
     /// The directories of Workspaces that are still there.

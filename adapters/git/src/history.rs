@@ -4,6 +4,7 @@
 //! directory: `history` there holds a commit and its root, and the walk ends where it meets that commit. Nothing but
 //! speed depends on the file.
 
+use crate::ownership;
 use gix::ObjectId;
 use isobox_domain::git_oid::GitOid;
 use std::fs;
@@ -37,6 +38,7 @@ pub(crate) fn remember(common_dir: &Path, commit: &GitOid, root: &GitOid) -> io:
     }
     let mut file = tempfile::NamedTempFile::new_in(directory)?;
     file.write_all(line.as_bytes())?;
+    ownership::give_to_owner_of(directory, file.as_file())?;
     file.persist(host_path)?;
     Ok(())
 }
