@@ -1,7 +1,8 @@
-//! Who a repository must belong to, before anything in it is believed.
+//! Who a repository must belong to, before anything in it is believed; and whose is what root makes there.
 
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
 /// Something of a repository that belongs to another user.
@@ -26,6 +27,15 @@ pub(crate) fn find_foreign(host_paths: &[&Path]) -> io::Result<Option<ForeignPat
         }
     }
     Ok(None)
+}
+
+/// Gives a file that root made in `directory` to the owner of the directory, who could not read it else.
+pub(crate) fn give_to_owner_of(directory: &Path, made: &File) -> io::Result<()> {
+    let owner = std::fs::metadata(directory)?;
+    if !nix::unistd::geteuid().is_root() || owner.uid() == 0 {
+        return Ok(());
+    }
+    fchown(made, Some(owner.uid()), Some(owner.gid()))
 }
 
 fn sudo_uid() -> Option<u32> {
