@@ -164,6 +164,7 @@ fn nothing_of_the_host_is_visible_but_programs(stand: &mut Stand<'_>) -> Result<
         "/home:\nisobox\n\n/home/isobox:\n\n/tmp:\n\n/var/tmp:\n"
     );
     assert_eq!(stand.shell("cut -d: -f1 /etc/passwd")?.lines().nth(1), Some("nobody"));
+    assert_eq!(stand.shell("stat -c %a /etc /etc/ssl /home /home/isobox")?, "755\n755\n755\n700\n");
     assert_eq!(stand.shell("test -e /run -o -e /sys -o -e /root -o -e /etc/machine-id || echo none")?, "none\n");
     Ok(())
 }

@@ -115,6 +115,8 @@ impl Arguments {
     }
 
     fn show_etc(&mut self, network: NetworkAccess) -> io::Result<()> {
+        // What `bwrap` makes on the way to something else nobody but its owner could enter.
+        self.put(&[b"--dir", b"/etc", b"--dir", b"/etc/ssl"]);
         etc::SHOWN.iter().try_for_each(|path| self.show(path))?;
         for (path, content) in etc::files(network) {
             let place = self.place(file_of(&content)?);
@@ -155,7 +157,7 @@ impl Arguments {
     fn make_private(&mut self) {
         self.put(&[b"--perms", b"1777", b"--tmpfs", b"/tmp"]);
         self.put(&[b"--dir", b"/var", b"--symlink", b"../tmp", b"/var/tmp"]);
-        self.put(&[b"--perms", b"0700", b"--tmpfs", HOME.as_bytes()]);
+        self.put(&[b"--dir", b"/home", b"--perms", b"0700", b"--tmpfs", HOME.as_bytes()]);
     }
 
     fn show_workspace(&mut self, view: &View<'_>) {
