@@ -117,6 +117,32 @@ fn a_damaged_entry_costs_at_most_its_own_record() {
 }
 
 #[test]
+fn a_record_whose_commit_is_damaged_is_named_and_shown_by_its_digest() {
+    on_every_backend(|case| {
+        case.run_well("echo one");
+        case.run_well("echo two");
+        let list = |code| {
+            let list = case.project.isobox(&["list", "--json"]);
+            assert_eq!(list.code, code, "{list:?}");
+            let document: serde_json::Value = serde_json::from_str(&list.stdout).expect("a document");
+            (document["tasks"].as_array().expect("tasks").clone(), list.stderr)
+        };
+        let newest = list(0).0[0].clone();
+        let (task, digest) = (newest["id"].as_str().expect("an id"), newest["record"].as_str().expect("a digest"));
+        let lane = store(case).join("lanes/lane-00.pack");
+        let mut bytes = fs::read(&lane).expect("read");
+        let in_the_last_commit = bytes.len() - 20;
+        bytes[in_the_last_commit] ^= 0x10;
+        fs::write(&lane, bytes).expect("write");
+        let (tasks, told) = list(6);
+        assert_eq!(tasks.len(), 1);
+        assert!(told.contains(task) && told.contains(digest), "{told}");
+        let code = |task: &str| case.project.isobox(&["show", task]).code;
+        assert_eq!([code(digest), code("@latest"), code(task)], [0, 0, 6]);
+    });
+}
+
+#[test]
 fn a_missing_task_and_a_missing_store_are_told_apart() {
     on_every_backend(|case| {
         let missing_store = case.project.isobox(&["show", "@latest"]);
