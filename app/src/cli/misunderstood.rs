@@ -16,8 +16,13 @@ pub(crate) fn misunderstood(error: &clap::Error, arguments: &[OsString]) -> Fail
     let help = command.map_or("`isobox --help` lists the commands".to_owned(), |command| {
         format!("`isobox {command} --help` shows what it takes")
     });
-    let advice = command.and_then(|command| about_workload(error, command)).or_else(|| meant(error));
-    let hint = advice.map_or_else(|| help.clone(), |advice| format!("{advice}; {help}"));
+    let advice = command.and_then(|command| about_workload(error, command).or_else(|| about_task(error, command)));
+    let advice = advice.or_else(|| meant(error));
+    let hint = match advice {
+        Some(question) if question.ends_with('?') => format!("{question} {help}"),
+        Some(advice) => format!("{advice}; {help}"),
+        None => help,
+    };
     Failure::new(FailureKind::Usage, message).with_hint(hint)
 }
 
@@ -50,6 +55,17 @@ fn about_workload(error: &clap::Error, command: &str) -> Option<String> {
         }
         _ => None,
     }
+}
+
+fn about_task(error: &clap::Error, command: &str) -> Option<String> {
+    let is_missing = error.kind() == ErrorKind::MissingRequiredArgument;
+    let missing = text(error, ContextKind::InvalidArg).filter(|_| is_missing)?;
+    let example = match missing {
+        "<TASK>" => "@latest",
+        "<TASK:PATH>" => "@latest:README.md",
+        _ => return None,
+    };
+    Some(format!("for example: isobox {command} {example}"))
 }
 
 fn is_flag_of_run(flag: &str) -> bool {

@@ -32,7 +32,8 @@ fn a_slip_on_the_command_line_is_told_with_what_to_type_instead() {
     let project = Project::bare(User::Current);
     for (arguments, message, hint) in [
         (&[][..], "no command was given", "`isobox --help` lists the commands"),
-        (&["lst"], "'lst'", "did you mean `list`?"),
+        (&["lst"], "'lst'", "did you mean `list`? `isobox --help` lists the commands"),
+        (&["diff"], "<TASK>", "isobox diff @latest"),
         (&["foo"], "'foo'", "`isobox --help` lists the commands"),
         (&["run", "--netwrok", "deny", "--", "true"], "'--netwrok'", "did you mean `--network`?"),
         (&["tool", "true"], "'true'", "isobox tool -- true"),
