@@ -102,7 +102,7 @@ fn measured(records: &Path) -> u64 {
 #[test]
 #[ignore = "takes a minute; prints figures"]
 fn memory_does_not_grow_with_records_packs_and_files() {
-    for (packs, tasks, files) in [(10, 20_000, 0), (800, 250, 0), (2, 8, 100_000)] {
+    for (packs, tasks, files) in [(10, 20_000, 0), (800, 250, 0), (4, 1, 130_000)] {
         let records = tempfile::tempdir().unwrap();
         FsTaskStore::create(records.path()).unwrap();
         let mut synthesis = Synthesis::new(records.path());
