@@ -1,17 +1,27 @@
 //! The command line as it is typed: commands, flags, and their help.
 
+mod act;
+mod learn;
 mod look;
 mod misunderstood;
 mod policy_flags;
 mod promote;
+mod telling;
 mod workload;
 
+pub(crate) use act::{
+    ActCommand, RejectArguments, RerunArguments, TaskArguments, WorkspaceCommand, WorkspaceDisposeArguments,
+    WorkspaceListArguments,
+};
+pub(crate) use learn::{CompletionsArguments, LearnCommand, ManArguments};
 pub(crate) use look::{CatArguments, DiffArguments, ListArguments, LogsArguments, ShowArguments};
 pub(crate) use misunderstood::misunderstood;
 pub(crate) use policy_flags::PolicyFlags;
 pub(crate) use promote::PromoteArguments;
+pub(crate) use telling::{EventTarget, TellingFlags};
 pub(crate) use workload::{RunArguments, ToolArguments};
 
+use crate::output::console::Colour;
 use clap::{Args, Parser, Subcommand};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -28,7 +38,7 @@ use std::path::PathBuf;
         isobox tool -- make test                        run one command in a sandbox\n  \
         isobox show @latest                             look at what it did\n  \
         isobox promote @latest                          bring its changes into the repository\n\n\
-        `isobox help exit-codes` lists the exit codes."
+        `isobox help exit-codes`, `ids`, `formats`, `environment` and `policy` say more."
 )]
 pub(crate) struct Arguments {
     /// Flags of every command.
@@ -51,6 +61,16 @@ pub(crate) struct GlobalFlags {
     /// Print nothing of isobox's own but errors and warnings
     #[arg(long, short, global = true, help_heading = EVERYWHERE)]
     pub(crate) quiet: bool,
+    /// Print in detail what holds for a task, and how long it took
+    #[arg(long, short, global = true, conflicts_with = "quiet", help_heading = EVERYWHERE)]
+    pub(crate) verbose: bool,
+    /// When to colour labels: auto, always or never
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t, help_heading = EVERYWHERE)]
+    #[arg(hide_default_value = true, hide_possible_values = true)]
+    pub(crate) color: Colour,
+    /// Print `diff`, `logs` and `show` without a pager
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
+    pub(crate) no_pager: bool,
 }
 
 /// Which project, and which Task Store.
@@ -83,7 +103,8 @@ pub(crate) enum Command {
     Tool(ToolArguments),
     /// Review a task's changes and bring them into the trusted repository
     #[command(mut_arg("source", |flag| flag.help(
-        "A directory in the repository to promote into [default: the one that the task started from]"
+        "A directory in the repository that has the task, and to promote into [default: the current directory, and \
+         the repository that the task started from]"
     )))]
     #[command(after_help = "Examples:\n  \
         isobox promote @latest\n  \
@@ -91,7 +112,9 @@ pub(crate) enum Command {
         isobox promote --yes .isobox/tasks/task-0123456789abcdef")]
     Promote(PromoteArguments),
     /// List tasks, newest first
-    #[command(after_help = "Examples:\n  isobox list\n  isobox list --json\n  isobox list --records=/var/lib/isobox")]
+    #[command(
+        after_help = "Examples:\n  isobox list\n  isobox list --state unreviewed\n  isobox list --json\n  isobox list --records=/var/lib/isobox"
+    )]
     List(ListArguments),
     /// Show the record of a task
     #[command(after_help = "Examples:\n  isobox show @latest\n  isobox show --json task-0123\n  isobox show @latest~2")]
@@ -101,18 +124,28 @@ pub(crate) enum Command {
         isobox diff @latest\n  isobox diff --stat @latest\n  isobox diff task-0123 | git apply --check")]
     Diff(DiffArguments),
     /// Print the captured output of a task
-    #[command(after_help = "Examples:\n  isobox logs @latest\n  isobox logs --stderr task-0123 > errors.txt")]
+    #[command(
+        after_help = "Examples:\n  isobox logs @latest\n  isobox logs --follow @latest\n  isobox logs --stderr task-0123 > errors.txt"
+    )]
     Logs(LogsArguments),
-    /// Print a file as a task left it
+    /// Print a file that a task changed, as the task left it
     #[command(
         after_help = "Examples:\n  isobox cat @latest:src/main.rs\n  isobox cat task-0123:README.md > README.new"
     )]
     Cat(CatArguments),
+    /// The commands that act on tasks.
+    #[command(flatten)]
+    Act(ActCommand),
+    /// The commands that help with isobox itself.
+    #[command(flatten)]
+    Learn(LearnCommand),
     /// Print the version
     #[command(after_help = "Examples:\n  isobox version\n  isobox version --json")]
     Version(VersionArguments),
-    /// Print help: for a command, or the topic `exit-codes`
-    #[command(after_help = "Examples:\n  isobox help\n  isobox help promote\n  isobox help exit-codes")]
+    /// Print help: for a command, or a topic: exit-codes, ids, formats, environment, policy
+    #[command(
+        after_help = "Examples:\n  isobox help\n  isobox help promote\n  isobox help exit-codes\n  isobox help policy"
+    )]
     Help(HelpArguments),
 }
 
@@ -135,20 +168,27 @@ pub(crate) struct VersionArguments {
 /// `isobox help`.
 #[derive(Debug, Args)]
 pub(crate) struct HelpArguments {
-    /// A command, or `exit-codes`
+    /// A command, or one of exit-codes, ids, formats, environment and policy
     #[arg(value_name = "TOPIC")]
     pub(crate) topic: Option<String>,
 }
 
 /// Whether a command line is for `run` or `tool`, whose own failures all end with 125, even if it cannot be parsed.
 pub(crate) fn is_around_a_workload(arguments: &[OsString]) -> bool {
-    command_word(arguments).is_some_and(|command| command == OsStr::new("run") || command == OsStr::new("tool"))
+    command_word(arguments).is_some_and(|command| ["run", "tool", "rerun"].iter().any(|workload| command == *workload))
 }
 
-/// The first word of a command line that is no flag.
+/// The first word of a command line that is neither a flag nor the value of one.
 fn command_word(arguments: &[OsString]) -> Option<&OsStr> {
     let mut words = arguments.iter().skip(1).map(OsString::as_os_str);
-    words.find(|word| !word.as_encoded_bytes().starts_with(b"-"))
+    loop {
+        let word = words.next()?;
+        if word == OsStr::new("--color") {
+            words.next();
+        } else if !word.as_encoded_bytes().starts_with(b"-") {
+            return Some(word);
+        }
+    }
 }
 
 /// Whether errors are wanted as JSON, even from a command line that cannot be parsed.

@@ -1,30 +1,43 @@
 //! Commands: what was typed, joined with its use case and its output.
 
+mod act;
+mod completion;
+mod follow;
 mod help;
 mod init;
 mod look;
+mod man;
 mod promote;
+mod rerun;
+mod topics;
 mod workload;
+mod workspace;
 
-use crate::cli::{self, Arguments, Command};
+use crate::cli::{self, Arguments, Command, GlobalFlags, LearnCommand};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::output::console::{Console, ErrorForm, Verbosity};
+use crate::output::console::{Colour, Console, ErrorForm, Verbosity};
+use crate::output::pager::Paging;
 use crate::output::stdout;
 use clap::Parser;
 use std::ffi::OsString;
 
 /// Does what the command line `arguments` says.
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
+    if completion::answered(&arguments) {
+        return ExitCode::SUCCESS;
+    }
     let is_around_a_workload = cli::is_around_a_workload(&arguments);
     let errors = if cli::wants_json_errors(&arguments) { ErrorForm::Json } else { ErrorForm::Text };
     let done = match Arguments::try_parse_from(&arguments) {
         Ok(parsed) => {
-            let verbosity = if parsed.global.quiet { Verbosity::Quiet } else { Verbosity::Normal };
-            let console = Console { verbosity, errors };
+            let console = console(parsed.global, errors);
             (console, dispatch(console, parsed.command))
         }
-        Err(error) => (Console { verbosity: Verbosity::Normal, errors }, unparsed(&error, &arguments)),
+        Err(error) => (
+            Console { verbosity: Verbosity::Normal, errors, colour: Colour::Auto, paging: Paging::Never },
+            unparsed(&error, &arguments),
+        ),
     };
     match done {
         (_, Ok(code)) => code,
@@ -37,6 +50,16 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
+fn console(flags: GlobalFlags, errors: ErrorForm) -> Console {
+    let verbosity = match (flags.quiet, flags.verbose) {
+        (true, _) => Verbosity::Quiet,
+        (false, true) => Verbosity::Verbose,
+        (false, false) => Verbosity::Normal,
+    };
+    let paging = if flags.no_pager { Paging::Never } else { Paging::WhereUseful };
+    Console { verbosity, errors, colour: flags.color, paging }
+}
+
 fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Init(arguments) => init::init(&arguments),
@@ -45,9 +68,12 @@ fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
         Command::Promote(arguments) => promote::promote(console, &arguments),
         Command::List(arguments) => look::list(console, &arguments),
         Command::Show(arguments) => look::show(console, &arguments),
-        Command::Diff(arguments) => look::diff(&arguments),
-        Command::Logs(arguments) => look::logs(&arguments),
+        Command::Diff(arguments) => look::diff(console, &arguments),
+        Command::Logs(arguments) => look::logs(console, &arguments),
         Command::Cat(arguments) => look::cat(&arguments),
+        Command::Act(command) => act::act(console, command),
+        Command::Learn(LearnCommand::Completions(arguments)) => completion::completions(&arguments),
+        Command::Learn(LearnCommand::Man(arguments)) => man::man(&arguments),
         Command::Version(arguments) => help::version(&arguments),
         Command::Help(arguments) => help::help(&arguments),
     }

@@ -1,6 +1,7 @@
 //! The exit codes of isobox: the one table that the program, its help and its documentation share.
 
-use isobox_domain::outcome::Exit;
+use isobox_domain::outcome::{Exit, Outcome};
+use isobox_domain::record::TaskRecord;
 
 /// An exit code of isobox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,12 +26,26 @@ impl ExitCode {
     pub(crate) const ISOBOX_FAILED: Self = Self(125);
     /// `run` and `tool`: the command is not executable.
     pub(crate) const NOT_EXECUTABLE: Self = Self(126);
+    /// `run` and `tool`: a time limit ended the workload.
+    pub(crate) const TIME_LIMIT: Self = Self(124);
     /// `run` and `tool`: there is no such command.
     pub(crate) const COMMAND_NOT_FOUND: Self = Self(127);
 
     /// The code with which `run` and `tool` pass on how the workload ended.
     pub(crate) const fn of_workload(exit: Exit) -> Self {
         Self(exit.passed_on())
+    }
+
+    /// The code with which `wait` passes on how an attempt ended, as far as its record says.
+    pub(crate) const fn of_record(record: &TaskRecord) -> Self {
+        match (record.outcome, record.exit) {
+            (Outcome::PreparationFailure | Outcome::ResultCaptureFailure, _) => Self::ISOBOX_FAILED,
+            (Outcome::LimitExceeded, _) => Self::TIME_LIMIT,
+            (_, Some(exit)) => Self::of_workload(exit),
+            (Outcome::LaunchFailure, None) => Self::NOT_EXECUTABLE,
+            (Outcome::Success | Outcome::WorkloadCommandExit, None) => Self::SUCCESS,
+            (Outcome::Interruption, None) => Self::of_signal(15),
+        }
     }
 
     /// The code for a workload that isobox ended because it received `signal` itself.

@@ -7,12 +7,16 @@ mod disposal;
 pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod logs;
+mod nearest;
+pub(crate) mod open_tasks;
 pub(crate) mod promote;
 pub(crate) mod recover;
+pub(crate) mod reject;
 pub(crate) mod report;
 pub(crate) mod select;
 pub(crate) mod settle;
 mod view;
+pub(crate) mod workspaces;
 
 #[cfg(test)]
 mod fixture;

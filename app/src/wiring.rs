@@ -1,5 +1,7 @@
 //! Which adapter stands behind which port: the only file that names adapters.
 
+mod acting;
+
 use crate::cli::Place;
 use crate::failure::{Failure, FailureKind};
 use crate::use_case::{attempt, init, promote, recover, settle};
@@ -254,6 +256,12 @@ impl Project {
     pub(crate) fn records_directory(&self) -> Vec<u8> {
         self.location.records.as_os_str().as_bytes().to_vec()
     }
+}
+
+/// Removes a Workspace that was kept, by its root; whether it was there.
+pub(crate) fn dispose_retained(root: &Path) -> Result<bool, Failure> {
+    let workspaces_root = Directories::from_environment().workspaces().map_err(unusable_directory)?;
+    Ok(isobox_git::dispose_retained(&workspaces_root, root)?)
 }
 
 /// What `init` made, and where.

@@ -18,4 +18,5 @@ pub mod repo_path;
 pub mod report;
 pub mod source;
 pub mod task_id;
+pub mod task_state;
 pub mod timestamp;

@@ -22,4 +22,4 @@ mod stat_cache;
 mod workspace;
 
 pub use repository::GixRepository;
-pub use workspace::GixWorkspaces;
+pub use workspace::{GixWorkspaces, dispose_retained};

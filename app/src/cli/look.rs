@@ -1,7 +1,9 @@
 //! The commands that only look.
 
 use super::Place;
-use clap::Args;
+use clap::builder::PossibleValue;
+use clap::{Args, ValueEnum};
+use isobox_domain::task_state::TaskState;
 use std::ffi::OsString;
 
 /// `isobox list`.
@@ -13,6 +15,27 @@ pub(crate) struct ListArguments {
     /// Print a JSON document
     #[arg(long)]
     pub(crate) json: bool,
+    /// Only tasks in this state; repeatable
+    #[arg(long, value_name = "STATE")]
+    pub(crate) state: Vec<StateFlag>,
+}
+
+/// A state of a Task on the command line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StateFlag(pub(crate) TaskState);
+
+impl ValueEnum for StateFlag {
+    fn value_variants<'a>() -> &'a [Self] {
+        const ALL: [StateFlag; 5] = {
+            let [a, b, c, d, e] = TaskState::ALL;
+            [StateFlag(a), StateFlag(b), StateFlag(c), StateFlag(d), StateFlag(e)]
+        };
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.name()))
+    }
 }
 
 /// `isobox show`.
@@ -52,6 +75,9 @@ pub(crate) struct LogsArguments {
     /// The project and the store.
     #[command(flatten)]
     pub(crate) place: Place,
+    /// Print what a running task writes as it comes, until it is over
+    #[arg(long, short)]
+    pub(crate) follow: bool,
     /// Only standard output
     #[arg(long)]
     pub(crate) stdout: bool,

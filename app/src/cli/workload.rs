@@ -1,6 +1,6 @@
 //! `isobox run` and `isobox tool`.
 
-use super::{Place, PolicyFlags};
+use super::{Place, PolicyFlags, TellingFlags};
 use clap::Args;
 use std::ffi::OsString;
 
@@ -10,6 +10,9 @@ pub(crate) struct RunArguments {
     /// The project and the store.
     #[command(flatten)]
     pub(crate) place: Place,
+    /// Where scripts are told about it.
+    #[command(flatten)]
+    pub(crate) telling: TellingFlags,
     /// Keep the workspace after the attempt and print where it is
     #[arg(long)]
     pub(crate) retain_workspace: bool,
@@ -28,6 +31,9 @@ pub(crate) struct ToolArguments {
     /// The project and the store.
     #[command(flatten)]
     pub(crate) place: Place,
+    /// Where scripts are told about it.
+    #[command(flatten)]
+    pub(crate) telling: TellingFlags,
     /// The command and its arguments, untouched
     #[arg(last = true, required = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,

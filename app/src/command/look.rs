@@ -8,11 +8,13 @@ use crate::output::list::{ListWriter, Listing};
 use crate::output::stdout::{self, unwritten};
 use crate::output::{changes, record_json, report_json, show as shown};
 use crate::use_case::list::events;
+use crate::use_case::open_tasks;
 use crate::use_case::select::{self, Selected};
 use crate::use_case::{cat as find, diff as walk, list as listing, logs as copying};
 use crate::wiring::{self, Store};
 use isobox_domain::escape::Escaped;
 use isobox_domain::repo_path::RepoPath;
+use isobox_domain::task_state::TaskState;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -43,8 +45,17 @@ pub(super) fn list(console: Console, arguments: &ListArguments) -> Result<ExitCo
         true => ListWriter::document(out).map_err(unwritten)?,
         false => ListWriter::table(out, wiring::clock().now()),
     };
+    let is_wanted =
+        |state: TaskState| arguments.state.is_empty() || arguments.state.iter().any(|wanted| wanted.0 == state);
+    for attempt in open_tasks::look(&store.open_tasks_ports())? {
+        let state = if open_tasks::is_running(&*attempt) { TaskState::Running } else { TaskState::Interrupted };
+        if is_wanted(state) {
+            writer.add_open(attempt.draft(), state).map_err(unwritten)?;
+        }
+    }
     let mut damaged = 0u64;
     listing::list(&listing::Ports { records: store.records() }, &mut |listed| match listed {
+        Ok(listed) if !is_wanted(TaskState::of(&listed.record, &listed.events)) => Ok(()),
         Ok(listed) => writer.add(&listed).map_err(unwritten),
         Err(error) => {
             damaged += 1;
@@ -52,26 +63,25 @@ pub(super) fn list(console: Console, arguments: &ListArguments) -> Result<ExitCo
             Ok(())
         }
     })?;
-    let listing = writer.finish().map_err(unwritten)?;
-    let interrupted = tell_interrupted(console, &store);
-    if listing == Listing::Empty && !arguments.json && damaged == 0 && interrupted == 0 {
+    if writer.finish().map_err(unwritten)? == Listing::Empty
+        && !arguments.json
+        && arguments.state.is_empty()
+        && damaged == 0
+    {
         console.line("there is no task yet: `isobox tool -- CMD` or `isobox run -- CMD` makes one");
     }
     Ok(if damaged == 0 { ExitCode::SUCCESS } else { ExitCode::STORE })
 }
 
 /// Tells of Tasks that ended with their isobox: until a later start has recorded what they left, there is no record to show.
-/// Returns how many there are.
-fn tell_interrupted(console: Console, store: &Store) -> usize {
+fn tell_interrupted(console: Console, store: &Store) {
     // What cannot be looked at here is told by whoever needs it.
-    let abandoned = store.attempts().abandoned().unwrap_or_default();
-    for attempt in &abandoned {
+    for attempt in store.attempts().abandoned().unwrap_or_default() {
         let task = attempt.draft().task;
         console.warning(&format!(
             "{task} was interrupted; the next `isobox run`, `tool` or `promote` here records what is left of it"
         ));
     }
-    abandoned.len()
 }
 
 /// Shows the record of a Task.
@@ -79,7 +89,10 @@ pub(super) fn show(console: Console, arguments: &ShowArguments) -> Result<ExitCo
     let Named { store, selected } = Named::find(&arguments.place, &arguments.task)?;
     tell_interrupted(console, &store);
     let events = events(store.records(), &selected.digest)?;
-    let mut out = stdout::for_documents();
+    let mut out: Box<dyn Write> = match arguments.json {
+        true => Box::new(stdout::for_documents()),
+        false => stdout::for_reading(console.paging)?,
+    };
     let written = match arguments.json {
         true => {
             let report = report_json::document(store.objects(), &selected.record)?;
@@ -92,12 +105,12 @@ pub(super) fn show(console: Console, arguments: &ShowArguments) -> Result<ExitCo
 }
 
 /// Shows what a Task changed: the patch, the paths with totals, or the paths alone.
-pub(super) fn diff(arguments: &DiffArguments) -> Result<ExitCode, Failure> {
+pub(super) fn diff(console: Console, arguments: &DiffArguments) -> Result<ExitCode, Failure> {
     let Named { store, selected } = Named::find(&arguments.place, &arguments.task)?;
     let record = &selected.record;
     if !arguments.stat && !arguments.name_only {
         let ports = copying::Ports { objects: store.objects() };
-        let mut out = stdout::for_content()?;
+        let mut out = stdout::for_reading(console.paging)?;
         copying::copy(&ports, "the patch", record.artifacts.patch, &mut out)?.map_err(unwritten)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -118,7 +131,10 @@ pub(super) fn diff(arguments: &DiffArguments) -> Result<ExitCode, Failure> {
 }
 
 /// Prints captured output: both streams where they came from, or the one that was asked for on standard output.
-pub(super) fn logs(arguments: &LogsArguments) -> Result<ExitCode, Failure> {
+pub(super) fn logs(console: Console, arguments: &LogsArguments) -> Result<ExitCode, Failure> {
+    if arguments.follow {
+        return super::follow::follow(console, arguments);
+    }
     let Named { store, selected } = Named::find(&arguments.place, &arguments.task)?;
     let ports = copying::Ports { objects: store.objects() };
     let artifacts = &selected.record.artifacts;

@@ -4,6 +4,7 @@ use crate::cli::{PolicyFlags, RunArguments, ToolArguments};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
+use crate::output::events::Telling;
 use crate::output::{lifecycle, stdout};
 use crate::use_case::attempt::{self, Retention, TaskRequest, preflight_of};
 use crate::use_case::{recover, settle};
@@ -24,7 +25,9 @@ pub(super) fn tool(console: Console, arguments: ToolArguments) -> Result<ExitCod
     let command = command(arguments.command)?;
     let project = Project::find(&arguments.place)?;
     let policy = tool_policy(&project)?;
-    execute(console, &project, SandboxKind::ToolCall, command, policy, Retention::Dispose)
+    let telling = Telling::open(&arguments.telling)?;
+    let wanted = Wanted { kind: SandboxKind::ToolCall, command, policy, retention: Retention::Dispose };
+    execute(console, &project, &telling, wanted)
 }
 
 /// Runs an agent session. The command line may change what the policy asks.
@@ -34,7 +37,8 @@ pub(super) fn run(console: Console, arguments: RunArguments) -> Result<ExitCode,
     let mut policy = project.policy().load()?.unwrap_or_default();
     apply(arguments.policy, &mut policy.sandbox)?;
     let retention = if arguments.retain_workspace { Retention::Retain } else { Retention::Dispose };
-    execute(console, &project, SandboxKind::Session, command, policy, retention)
+    let telling = Telling::open(&arguments.telling)?;
+    execute(console, &project, &telling, Wanted { kind: SandboxKind::Session, command, policy, retention })
 }
 
 fn command(arguments: Vec<OsString>) -> Result<WorkloadCommand, Failure> {
@@ -54,7 +58,7 @@ fn recorded(project: &Project, command: &WorkloadCommand) -> Result<Vec<Recorded
         .with_hint("put what is long into a file, and give its name to the command"))
 }
 
-fn tool_policy(project: &Project) -> Result<ProjectPolicy, Failure> {
+pub(super) fn tool_policy(project: &Project) -> Result<ProjectPolicy, Failure> {
     let what = preflight_of(SandboxKind::ToolCall);
     let preflight = |why: String| Failure::new(FailureKind::General, what).because(why);
     let path = project.policy_path();
@@ -96,19 +100,19 @@ fn apply(flags: PolicyFlags, asked: &mut SandboxPolicy) -> Result<(), Failure> {
     Ok(())
 }
 
-fn execute(
-    console: Console,
-    project: &Project,
+/// What the command line asks for.
+struct Wanted {
     kind: SandboxKind,
     command: WorkloadCommand,
-    mut policy: ProjectPolicy,
+    policy: ProjectPolicy,
     retention: Retention,
-) -> Result<ExitCode, Failure> {
+}
+
+fn execute(console: Console, project: &Project, telling: &Telling, wanted: Wanted) -> Result<ExitCode, Failure> {
+    let Wanted { kind, command, mut policy, retention } = wanted;
     let refused = |failure: Failure| failure.while_doing(preflight_of(kind));
     policy.sandbox.read = project.read_paths(&policy.sandbox.read).map_err(refused)?;
-    let store = project.create_store()?;
-    project.create_workspaces_root()?;
-    finish_interrupted(console, project, &store, policy.views);
+    let store = prepare(console, project, policy.views)?;
     let request = TaskRequest {
         kind,
         recorded_command: recorded(project, &command)?,
@@ -116,12 +120,39 @@ fn execute(
         policy,
         retention,
         caller_path: std::env::var_os("PATH").map(OsString::into_vec),
+        follows: None,
     };
+    perform(console, project, &store, &request, telling)
+}
+
+/// The store of a project, and the place for its Workspaces, made if they are not there; what killed starts left is finished.
+pub(super) fn prepare(console: Console, project: &Project, views: ViewLimit) -> Result<Store, Failure> {
+    let store = project.create_store()?;
+    project.create_workspaces_root()?;
+    finish_interrupted(console, project, &store, views);
+    Ok(store)
+}
+
+/// Executes a request with the caller's own streams.
+pub(super) fn perform(
+    console: Console,
+    project: &Project,
+    store: &Store,
+    request: &TaskRequest,
+    telling: &Telling,
+) -> Result<ExitCode, Failure> {
     let caller = stdout::caller()?;
-    let attempted = project.with_attempt_ports(&store, |ports| {
-        attempt::attempt(ports, &request, caller, &|progress| lifecycle::progress(console, progress))
-    })?;
+    let tell = |progress: attempt::Progress<'_>| {
+        lifecycle::progress(console, progress);
+        telling.progress(progress);
+    };
+    let attempted = project.with_attempt_ports(store, |ports| attempt::attempt(ports, request, caller, &tell));
+    let attempted = attempted.inspect_err(|failure| telling.failed(failure))?;
     lifecycle::ended(console, &attempted.record);
+    telling.ended(&attempted.record);
+    if telling.is_lossy() {
+        console.warning("the id file or the file of events is not complete: it could not be written");
+    }
     match lifecycle::failure(&attempted.record) {
         Some(failure) => Err(failure),
         None => Ok(attempted.code),

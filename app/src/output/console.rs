@@ -3,6 +3,7 @@
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::output::errors;
+use crate::output::pager::Paging;
 use std::io::{self, IsTerminal, Write};
 
 /// Where isobox's own lines go, and in what form.
@@ -12,15 +13,33 @@ pub(crate) struct Console {
     pub(crate) verbosity: Verbosity,
     /// How errors look.
     pub(crate) errors: ErrorForm,
+    /// When labels are coloured.
+    pub(crate) colour: Colour,
+    /// Whether long output goes through a pager.
+    pub(crate) paging: Paging,
 }
 
 /// How much is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verbosity {
-    /// Everything.
+    /// What goes on, and in detail how.
+    Verbose,
+    /// What goes on.
     Normal,
     /// Errors and warnings.
     Quiet,
+}
+
+/// When labels are coloured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Colour {
+    /// On a terminal, unless NO_COLOR or CLICOLOR_FORCE say otherwise
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
 }
 
 /// How errors look.
@@ -35,21 +54,28 @@ pub(crate) enum ErrorForm {
 impl Console {
     /// Tells a line. It must hold nothing unescaped that came from a workload.
     pub(crate) fn line(self, line: &str) {
-        if self.verbosity == Verbosity::Normal {
+        if self.verbosity != Verbosity::Quiet {
+            write_stderr(line);
+        }
+    }
+
+    /// Tells a line that only those want who asked for detail. It must hold nothing unescaped that came from a workload.
+    pub(crate) fn detail(self, line: &str) {
+        if self.verbosity == Verbosity::Verbose {
             write_stderr(line);
         }
     }
 
     /// Tells what went less than well.
     pub(crate) fn warning(self, sentence: &str) {
-        let (on, off) = style("33");
+        let (on, off) = self.style("33");
         write_stderr(&format!("{on}warning:{off} {}", errors::indented(sentence)));
     }
 
     /// Tells why the command ends without success.
     pub(crate) fn failure(self, failure: &Failure, code: ExitCode) {
         write_stderr(&match self.errors {
-            ErrorForm::Text => errors::text(failure, style("31;1"), style("36")),
+            ErrorForm::Text => errors::text(failure, self.style("31;1"), self.style("36")),
             ErrorForm::Json => errors::json(failure, code),
         });
     }
@@ -60,6 +86,19 @@ impl Console {
         // Nobody is left to be told when standard error itself cannot be written.
         write!(stderr, "{question}").and_then(|()| stderr.flush()).ok();
     }
+
+    /// Escape sequences that begin and end a colour, or nothing where colours are not wanted.
+    fn style(self, code: &str) -> (String, String) {
+        let is_wanted = match self.colour {
+            Colour::Auto => is_colour_expected(),
+            Colour::Always => true,
+            Colour::Never => false,
+        };
+        match is_wanted {
+            true => (format!("\x1b[{code}m"), "\x1b[0m".to_owned()),
+            false => Default::default(),
+        }
+    }
 }
 
 fn write_stderr(line: &str) {
@@ -67,15 +106,7 @@ fn write_stderr(line: &str) {
     io::stderr().lock().write_all(format!("{line}\n").as_bytes()).ok();
 }
 
-/// Escape sequences that begin and end a colour, or nothing where colours are not wanted.
-fn style(code: &str) -> (String, String) {
-    match wants_colour() {
-        true => (format!("\x1b[{code}m"), "\x1b[0m".to_owned()),
-        false => Default::default(),
-    }
-}
-
-fn wants_colour() -> bool {
+fn is_colour_expected() -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_forced = std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| !value.is_empty() && value != "0");
     !is_set("NO_COLOR") && (is_forced || io::stderr().is_terminal())

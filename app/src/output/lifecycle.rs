@@ -8,6 +8,7 @@ use isobox_domain::enforcement::{Control, Enforcement};
 use isobox_domain::escape::Escaped;
 use isobox_domain::outcome::Outcome;
 use isobox_domain::record::{SandboxKind, TaskRecord, WorkspaceFate};
+use isobox_domain::timestamp::Timestamp;
 
 /// Tells what goes on during an attempt.
 pub(crate) fn progress(console: Console, progress: Progress<'_>) {
@@ -16,6 +17,10 @@ pub(crate) fn progress(console: Console, progress: Progress<'_>) {
         Progress::Started(record) => {
             console.line(&format!("isobox task {}: {}", record.task, beginning(record.kind)));
             console.line(&format!("isobox task {}: {}", record.task, policy(record)));
+            for report in &record.policy.controls {
+                let held = text::enforcement(&report.enforcement);
+                console.detail(&format!("isobox task {}: {} {held}", record.task, report.control.name()));
+            }
         }
     }
 }
@@ -55,6 +60,7 @@ pub(crate) fn ended(console: Console, record: &TaskRecord) {
         tell(format!("{}: {}", record.outcome.name(), Escaped(detail.as_bytes())));
     }
     tell(format!("completed {}", text::outcome(record)));
+    console.detail(&format!("isobox task {task}: {}", durations(record)));
     if record.kind == SandboxKind::Session || matches!(record.workspace, WorkspaceFate::Retained { .. }) {
         workspace(record).into_iter().for_each(tell);
     }
@@ -64,6 +70,18 @@ pub(crate) fn ended(console: Console, record: &TaskRecord) {
     if changed > 0 || record.kind == SandboxKind::Session {
         let files = text::counted(changed, "changed file");
         console.line(&format!("isobox task {task}: {files}, next: isobox {next} {task}"));
+    }
+}
+
+/// How long it took, in milliseconds.
+fn durations(record: &TaskRecord) -> String {
+    let ms = |from: Timestamp, to: Timestamp| to.unix_ms().saturating_sub(from.unix_ms());
+    match record.started_at {
+        None => format!("never started; took {} ms", ms(record.created_at, record.ended_at)),
+        Some(started_at) => {
+            let (before, during) = (ms(record.created_at, started_at), ms(started_at, record.ended_at));
+            format!("took {before} ms until its start and ran {during} ms")
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use crate::output::{record_json, text};
 use crate::use_case::list::Listed;
+use isobox_domain::record::TaskRecord;
+use isobox_domain::task_state::TaskState;
 use isobox_domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -49,20 +51,30 @@ impl<W: Write> ListWriter<W> {
 
     /// Adds a record.
     pub(crate) fn add(&mut self, listed: &Listed) -> io::Result<()> {
+        let row = |now| row(&listed.record, TaskState::of(&listed.record, &listed.events), now);
+        self.write(row, || recorded(listed))
+    }
+
+    /// Adds a Task that is not on record yet, by the draft of its record.
+    pub(crate) fn add_open(&mut self, draft: &TaskRecord, state: TaskState) -> io::Result<()> {
+        self.write(|now| row(draft, state, now), || open(draft, state))
+    }
+
+    fn write(&mut self, row: impl Fn(Timestamp) -> String, document: impl Fn() -> Value) -> io::Result<()> {
         match self {
             Self::Table { out, now, is_empty } => {
                 if std::mem::take(is_empty) {
                     writeln!(
                         out,
-                        "{:<21}  {:>4}  {:<22}  {:<12}  {:<8}  COMMAND",
-                        "TASK", "AGE", "OUTCOME", "CHANGES", "PROMOTED"
+                        "{:<21}  {:>4}  {:<11}  {:<22}  {:<12}  COMMAND",
+                        "TASK", "AGE", "STATE", "OUTCOME", "CHANGES"
                     )?;
                 }
-                writeln!(out, "{}", row(listed, *now))
+                writeln!(out, "{}", row(*now))
             }
             Self::Document { out, is_empty } => {
                 let comma = if std::mem::take(is_empty) { "" } else { "," };
-                write!(out, "{comma}\n{}", task(listed))
+                write!(out, "{comma}\n{}", document())
             }
         }
     }
@@ -80,21 +92,19 @@ impl<W: Write> ListWriter<W> {
     }
 }
 
-fn row(listed: &Listed, now: Timestamp) -> String {
-    let record = &listed.record;
-    let is_promoted = record_json::promotion(&listed.events)["state"] == "promoted";
+fn row(record: &TaskRecord, state: TaskState, now: Timestamp) -> String {
     format!(
-        "{:<21}  {:>4}  {:<22}  {:<12}  {:<8}  {}",
+        "{:<21}  {:>4}  {:<11}  {:<22}  {:<12}  {}",
         record.task.to_string(),
         text::age(record.created_at, now),
-        record.outcome.name(),
+        state.name(),
+        if state == TaskState::Running { "-" } else { record.outcome.name() },
         text::changes(text::summary(record)),
-        if is_promoted { "yes" } else { "-" },
         text::command(&record.command),
     )
 }
 
-fn task(listed: &Listed) -> Value {
+fn recorded(listed: &Listed) -> Value {
     let record = &listed.record;
     json!({
         "id": record.task.to_string(),
@@ -108,5 +118,24 @@ fn task(listed: &Listed) -> Value {
         "exit_code": record.exit.map(isobox_domain::outcome::Exit::passed_on),
         "changes": record.artifacts.change_set.map(|set| record_json::changes(&set)),
         "promotion": record_json::promotion(&listed.events),
+        "state": TaskState::of(record, &listed.events).name(),
+    })
+}
+
+/// What is known of a Task before it is on record: the fields of one that is, as far as they have a value yet.
+fn open(draft: &TaskRecord, state: TaskState) -> Value {
+    json!({
+        "id": draft.task.to_string(),
+        "record": null,
+        "attempt": draft.attempt,
+        "kind": record_json::kind(draft.kind),
+        "created_at": draft.created_at.to_string(),
+        "ended_at": null,
+        "command": record_json::command(&draft.command),
+        "outcome": null,
+        "exit_code": null,
+        "changes": null,
+        "promotion": record_json::promotion(&[]),
+        "state": state.name(),
     })
 }

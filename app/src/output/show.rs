@@ -3,7 +3,6 @@
 use crate::output::record_json;
 use crate::output::text;
 use isobox_domain::content::{ContentId, ContentRef};
-use isobox_domain::enforcement::Enforcement;
 use isobox_domain::escape::Escaped;
 use isobox_domain::event::{Event, EventKind};
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
@@ -30,7 +29,7 @@ pub(crate) fn show(out: &mut dyn Write, record: &TaskRecord, digest: &ContentId,
     }
     field("backend", record.policy.backend.name().to_owned())?;
     for report in &record.policy.controls {
-        field("", format!("{:<12} {}", report.control.name(), enforcement(&report.enforcement)))?;
+        field("", format!("{:<12} {}", report.control.name(), text::enforcement(&report.enforcement)))?;
     }
     for event in events {
         field("event", happened(event))?;
@@ -69,15 +68,6 @@ fn changes(record: &TaskRecord) -> String {
 
 fn length(artifact: Option<ContentRef>) -> String {
     artifact.map_or("empty".to_owned(), |artifact| text::counted(artifact.length, "byte"))
-}
-
-fn enforcement(enforcement: &Enforcement) -> String {
-    let word = enforcement.word();
-    match enforcement {
-        Enforcement::Enforced { mechanism } => format!("{word} ({mechanism})"),
-        Enforcement::PartiallyEnforced { mechanism, reason } => format!("{word} ({mechanism}; {reason})"),
-        Enforcement::NotEnforced { reason } => format!("{word} ({reason})"),
-    }
 }
 
 fn happened(event: &Event) -> String {

@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, FailureKind};
 use crate::output::caller_stream::CallerStream;
+use crate::output::pager::{Pager, Paging};
 use crate::output::terminal::TerminalWriter;
 use crate::use_case::attempt::Caller;
 use std::fs::File;
@@ -16,6 +17,14 @@ pub(crate) fn is_terminal() -> bool {
 /// Standard output for what a workload produced.
 pub(crate) fn for_content() -> Result<Box<dyn Write>, Failure> {
     content(io::stdout(), is_terminal())
+}
+
+/// Standard output for what a person reads from its beginning: through a pager, where one is of use.
+pub(crate) fn for_reading(paging: Paging) -> Result<Box<dyn Write>, Failure> {
+    match Pager::start(paging) {
+        Some(pager) => Ok(Box::new(BufWriter::new(pager))),
+        None => Ok(Box::new(BufWriter::new(for_content()?))),
+    }
 }
 
 /// Standard error for what a workload wrote to it.

@@ -1,6 +1,7 @@
 //! Small pieces of text for people.
 
 use isobox_domain::change::ChangeSummary;
+use isobox_domain::enforcement::Enforcement;
 use isobox_domain::escape::Escaped;
 use isobox_domain::outcome::Exit;
 use isobox_domain::record::{RecordedArgument, TaskRecord};
@@ -64,6 +65,16 @@ pub(crate) fn changes(summary: Option<ChangeSummary>) -> String {
 /// The totals of the Change Set of `record`.
 pub(crate) fn summary(record: &TaskRecord) -> Option<ChangeSummary> {
     record.artifacts.change_set.map(|change_set| change_set.summary)
+}
+
+/// Whether and how a control was enforced: `enforced (its mechanism)`.
+pub(crate) fn enforcement(enforcement: &Enforcement) -> String {
+    let word = enforcement.word();
+    match enforcement {
+        Enforcement::Enforced { mechanism } => format!("{word} ({mechanism})"),
+        Enforcement::PartiallyEnforced { mechanism, reason } => format!("{word} ({mechanism}; {reason})"),
+        Enforcement::NotEnforced { reason } => format!("{word} ({reason})"),
+    }
 }
 
 #[cfg(test)]

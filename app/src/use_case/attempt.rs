@@ -3,10 +3,12 @@
 mod carry_out;
 mod choose;
 mod draft;
+mod follow_up;
 mod publish;
 mod streams;
 
 pub(crate) use carry_out::capture;
+pub(crate) use follow_up::{FollowUp, Start};
 pub(crate) use streams::Caller;
 
 use crate::exit_code::ExitCode;
@@ -59,6 +61,8 @@ pub(crate) struct TaskRequest {
     pub(crate) retention: Retention,
     /// The caller's own PATH.
     pub(crate) caller_path: Option<Vec<u8>>,
+    /// The earlier attempt of the same Task; `None` for a Task of its own.
+    pub(crate) follows: Option<FollowUp>,
 }
 
 /// What becomes of the Workspace after the attempt.
@@ -101,7 +105,7 @@ pub(crate) fn attempt(
     caller: Caller,
     tell: Tell<'_>,
 ) -> Result<Attempted, Failure> {
-    let source = ports.repository.source()?;
+    let source = follow_up::source(ports, request)?;
     let (backend, effective) = choose::preflight(ports, request, &source)
         .map_err(|failure| failure.while_doing(preflight_of(request.kind)))?;
     let mut record = draft::draft(ports, request, source, effective);

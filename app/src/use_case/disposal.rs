@@ -11,7 +11,7 @@ pub(crate) const PLACE: &str = "workspace";
 /// Note: the Workspace is whole and a launch was tried; see [`Launched`].
 const LAUNCHED: &str = "launched";
 /// Note: the attempt stands for the removal of a Workspace alone; its record is published by another one.
-const DISPOSAL: &str = "disposal";
+pub(crate) const DISPOSAL: &str = "disposal";
 
 /// What is noted right before a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -37,7 +37,12 @@ fn warn(tell: Tell<'_>, what: &str, failure: &Failure) {
     tell(Progress::Warning(&format!("{what}: {}", one_line(failure))));
 }
 
-fn finish(ports: &Ports<'_>, attempt: Box<dyn Attempt>, views: ViewLimit, tell: Tell<'_>) -> Result<(), Failure> {
+/// Note: whoever holds the attempt only records what is left of it.
+pub(crate) const RECOVERY: &str = "recovery";
+
+fn finish(ports: &Ports<'_>, mut attempt: Box<dyn Attempt>, views: ViewLimit, tell: Tell<'_>) -> Result<(), Failure> {
+    // A store that cannot note it can perhaps still record what is left, or forget it.
+    attempt.note(RECOVERY, b"").ok();
     let is_published = is_published(ports.records, attempt.draft())?;
     if !is_published && !disposal::is_disposal(&*attempt)? {
         return record_interruption(ports, attempt, views, tell);
@@ -51,9 +56,14 @@ fn finish(ports: &Ports<'_>, attempt: Box<dyn Attempt>, views: ViewLimit, tell: 
 
 fn is_published(records: &dyn RecordLog, draft: &TaskRecord) -> Result<bool, StoreError> {
     let entries = records.list()?;
-    let is_it = |entry: isobox_domain::record::RecordEntry| entry.task == draft.task && entry.attempt == draft.attempt;
-    // A damaged entry is no proof of a record; what is listed twice is told apart by its digest.
-    Ok(entries.filter_map(Result::ok).any(is_it))
+    let is_it = |entry: &isobox_domain::record::RecordEntry| entry.task == draft.task && entry.attempt == draft.attempt;
+    // A damaged entry is no proof of a record. Two that attempted a Task once more at the same time got one number.
+    for entry in entries.filter_map(Result::ok).filter(is_it) {
+        if records.load(&entry.record)?.is_some_and(|record| record.salt == draft.salt) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn record_interruption(

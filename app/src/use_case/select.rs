@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, FailureKind};
 use crate::output::text;
+use crate::use_case::nearest::nearest;
 use isobox_domain::content::ContentId;
 use isobox_domain::record::{RecordEntry, TaskRecord};
 use isobox_domain::task_id::{TaskId, TaskSelector};
@@ -33,8 +34,14 @@ pub(crate) fn select(ports: &Ports<'_>, selector: &TaskSelector, typed: &str) ->
         TaskSelector::Prefix(prefix) => by_prefix(ports, prefix)?,
     };
     let not_found = || {
-        Failure::new(FailureKind::TaskNotFound, format!("there is no task `{typed}` in this store"))
-            .with_hint("`isobox list` shows the tasks of a store; --source or --records choose another one")
+        let failure = Failure::new(FailureKind::TaskNotFound, format!("there is no task `{typed}` in this store"));
+        let near = match selector {
+            TaskSelector::Full(_) | TaskSelector::Prefix(_) => nearest(ports.records, typed),
+            TaskSelector::Latest(_) | TaskSelector::Record(_) | TaskSelector::ViewDirectory { .. } => None,
+        };
+        let failure =
+            near.into_iter().fold(failure, |failure, task| failure.with_hint(format!("did you mean {task}?")));
+        failure.with_hint("`isobox list` shows the tasks of a store; --source or --records choose another one")
     };
     let digest = digest.ok_or_else(not_found)?;
     let record = ports.records.load(&digest)?.ok_or_else(not_found)?;

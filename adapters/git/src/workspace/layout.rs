@@ -31,6 +31,16 @@ impl Layout {
         Ok(Self { container })
     }
 
+    /// The place of the Workspace with the root `root`; `None` if none directly below `workspaces_root` has it.
+    pub(crate) fn of_root(workspaces_root: &Path, root: &Path) -> Option<Self> {
+        let container = root.parent()?;
+        let layout = Self::decode(&Self { container: container.to_owned() }.encode())?;
+        // Compared as bytes: to `Path`, `a/./b` is the same as `a/b`.
+        let is_there = container.parent()?.as_os_str() == workspaces_root.as_os_str()
+            && layout.root().as_os_str() == root.as_os_str();
+        is_there.then_some(layout)
+    }
+
     /// The state that names this place.
     pub(crate) fn encode(&self) -> Vec<u8> {
         [&[STATE_VERSION], self.container.as_os_str().as_bytes()].concat()

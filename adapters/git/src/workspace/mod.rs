@@ -10,9 +10,12 @@ pub(crate) mod layout;
 pub(crate) mod materialiser;
 mod pack;
 mod pinned;
+mod retained;
 mod submodules;
 mod tree;
 mod wide_encoding;
+
+pub use retained::dispose_retained;
 
 use crate::{GixRepository, capture};
 use isobox_ports::{CaptureSink, Cause, Workspace, WorkspaceError, WorkspaceMount, WorkspaceRequest, Workspaces};

@@ -16,10 +16,10 @@ pub(super) fn draft(
     source: WorkspaceSource,
     policy: EffectivePolicy,
 ) -> TaskRecord {
-    let now = ports.clock.now();
+    let (now, follows) = (ports.clock.now(), request.follows.as_ref());
     TaskRecord {
-        task: ports.task_ids.task_id(),
-        attempt: 1,
+        task: follows.map_or_else(|| ports.task_ids.task_id(), |earlier| earlier.task),
+        attempt: follows.map_or(1, |earlier| earlier.attempt),
         kind: request.kind,
         created_at: now,
         started_at: None,
@@ -38,7 +38,7 @@ pub(super) fn draft(
         warnings: not_exposed(request),
         tools: vec![("isobox".to_owned(), env!("CARGO_PKG_VERSION").to_owned())],
         salt: ports.task_ids.salt(),
-        parents: Vec::new(),
+        parents: follows.map(|earlier| earlier.parent).into_iter().collect(),
         extensions: Vec::new(),
     }
 }

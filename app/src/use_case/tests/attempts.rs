@@ -50,6 +50,7 @@ fn request() -> TaskRequest {
         policy: ProjectPolicy::default(),
         retention: Retention::Dispose,
         caller_path: None,
+        follows: None,
     }
 }
 

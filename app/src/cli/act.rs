@@ -1,0 +1,112 @@
+//! The commands that act on tasks.
+
+use super::{Place, TellingFlags};
+use clap::{Args, Subcommand};
+use std::ffi::OsString;
+
+/// The commands that act on tasks.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ActCommand {
+    /// Turn a task's result down, so that it is not promoted
+    #[command(after_help = "Examples:\n  \
+        isobox reject @latest\n  \
+        isobox reject task-0123 --reason 'breaks the public interface'")]
+    Reject(RejectArguments),
+    /// End a running task from another terminal; what it did until then is recorded
+    #[command(after_help = "Examples:\n  isobox stop @latest\n  isobox stop task-0123")]
+    Stop(TaskArguments),
+    /// Wait until a task is over, and exit as it did
+    #[command(after_help = "Examples:\n  isobox wait @latest\n  isobox wait task-0123 && isobox promote task-0123")]
+    Wait(TaskArguments),
+    /// Attempt a task once more: the same command under the same policy
+    #[command(after_help = "Examples:\n  \
+        isobox rerun @latest\n  \
+        isobox rerun --current task-0123\n\n\
+        The new attempt starts from the commit of the earlier one, or with --current from HEAD.\n\
+        Standard input is not kept, so it is the caller's own; a command with masked secrets cannot be attempted again.")]
+    Rerun(RerunArguments),
+    /// List or remove workspaces that were kept
+    #[command(subcommand, after_help = "Examples:\n  isobox workspace list\n  isobox workspace dispose task-0123")]
+    Workspace(WorkspaceCommand),
+}
+
+/// A command that takes a task alone.
+#[derive(Debug, Args)]
+pub(crate) struct TaskArguments {
+    /// The project and the store.
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// The task: an id or a prefix of one, or @latest
+    #[arg(value_name = "TASK")]
+    pub(crate) task: OsString,
+}
+
+/// `isobox reject`.
+#[derive(Debug, Args)]
+pub(crate) struct RejectArguments {
+    /// The project and the store.
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Why, in your words
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub(crate) reason: String,
+    /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, or a record directory
+    #[arg(value_name = "TASK")]
+    pub(crate) task: OsString,
+}
+
+/// `isobox rerun`.
+#[derive(Debug, Args)]
+pub(crate) struct RerunArguments {
+    /// The project and the store.
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Where scripts are told about it.
+    #[command(flatten)]
+    pub(crate) telling: TellingFlags,
+    /// Start from the current commit instead of the one that the task started from
+    #[arg(long)]
+    pub(crate) current: bool,
+    /// Keep the workspace after the attempt and print where it is
+    #[arg(long)]
+    pub(crate) retain_workspace: bool,
+    /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, or a record directory
+    #[arg(value_name = "TASK")]
+    pub(crate) task: OsString,
+}
+
+/// `isobox workspace`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum WorkspaceCommand {
+    /// List the workspaces that were kept for tasks of this store
+    #[command(after_help = "Examples:\n  isobox workspace list\n  isobox workspace list --json")]
+    List(WorkspaceListArguments),
+    /// Remove workspaces that were kept; the records stay
+    #[command(after_help = "Examples:\n  isobox workspace dispose @latest\n  isobox workspace dispose --all")]
+    Dispose(WorkspaceDisposeArguments),
+}
+
+/// `isobox workspace list`.
+#[derive(Debug, Args)]
+pub(crate) struct WorkspaceListArguments {
+    /// The project and the store.
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Print a JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `isobox workspace dispose`.
+#[derive(Debug, Args)]
+pub(crate) struct WorkspaceDisposeArguments {
+    /// The project and the store.
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// All that were kept for tasks of this store
+    #[arg(long, conflicts_with = "tasks")]
+    pub(crate) all: bool,
+    /// The tasks: ids or prefixes of them, @latest, @latest~N, b3:DIGEST, or record directories
+    #[arg(value_name = "TASK", required_unless_present = "all")]
+    pub(crate) tasks: Vec<OsString>,
+}

@@ -1,0 +1,143 @@
+//! `isobox reject`, `isobox stop` and `isobox wait`.
+
+use super::look::Named;
+use super::workload::finish_interrupted;
+use super::{rerun, workspace};
+use crate::cli::{ActCommand, Place, RejectArguments, TaskArguments};
+use crate::exit_code::ExitCode;
+use crate::failure::{Failure, FailureKind, one_line};
+use crate::output::console::Console;
+use crate::output::text;
+use crate::use_case::open_tasks::{self, Meant};
+use crate::use_case::reject;
+use crate::use_case::select::{self, Selected};
+use crate::wiring::{Project, Store};
+use isobox_domain::escape::Escaped;
+use isobox_domain::policy::ViewLimit;
+use isobox_domain::record::TaskRecord;
+use isobox_domain::task_id::{TaskId, TaskSelector};
+use isobox_ports::{Asked, OpenAttempt, PolicySource};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Does what a command that acts on tasks says.
+pub(super) fn act(console: Console, command: ActCommand) -> Result<ExitCode, Failure> {
+    match command {
+        ActCommand::Reject(arguments) => reject(console, &arguments),
+        ActCommand::Stop(arguments) => stop(console, &arguments),
+        ActCommand::Wait(arguments) => wait(console, &arguments),
+        ActCommand::Rerun(arguments) => rerun::rerun(console, &arguments),
+        ActCommand::Workspace(command) => workspace::workspace(console, &command),
+    }
+}
+
+/// Turns a Task Result down.
+fn reject(console: Console, arguments: &RejectArguments) -> Result<ExitCode, Failure> {
+    let named = Named::find(&arguments.place, &arguments.task)?;
+    let (project, views) = project_of(&arguments.place, &named.store, &named.selected.record);
+    if let Some(project) = &project {
+        finish_interrupted(console, project, &named.store, views);
+    }
+    let ports = named.store.reject_ports();
+    reject::reject(&ports, &named.selected, &arguments.reason)?;
+    if let Err(failure) = reject::show_in_view(&ports, &named.selected, views) {
+        console.warning(&format!("the view of the record was not written: {}", one_line(&failure)));
+    }
+    console.line(&format!("rejected {}", named.selected.record.task));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The project of a record, if it can still be found, and how many Views it keeps.
+fn project_of(place: &Place, store: &Store, record: &TaskRecord) -> (Option<Project>, ViewLimit) {
+    let recorded = Path::new(OsStr::from_bytes(&record.source.host_path));
+    let project = Project::at(place.source.as_deref().unwrap_or(recorded), store).ok();
+    let policy = project.as_ref().and_then(|project| project.policy().load().ok().flatten());
+    (project, policy.unwrap_or_default().views)
+}
+
+/// A Task that need not be over, in its store.
+pub(super) struct NamedOpen {
+    pub(super) store: Store,
+    pub(super) meant: Meant,
+}
+
+impl NamedOpen {
+    /// Finds the Task in the store that the command line means.
+    pub(super) fn find(place: &Place, typed: &OsStr) -> Result<Self, Failure> {
+        let shown = Escaped(typed.as_bytes()).to_string();
+        let selector = select::parse(typed.to_str().unwrap_or(&shown))?;
+        let store = Store::find(place, Some(&selector))?;
+        let meant = open_tasks::select(&store.open_tasks_ports(), &selector, &shown)?;
+        Ok(Self { store, meant })
+    }
+}
+
+/// Ends a running Task, waits until it is recorded, and says how.
+fn stop(console: Console, arguments: &TaskArguments) -> Result<ExitCode, Failure> {
+    let NamedOpen { store, meant } = NamedOpen::find(&arguments.place, &arguments.task)?;
+    let attempt = match meant {
+        Meant::Open(attempt) => attempt,
+        Meant::Recorded(selected) => return Err(over(&selected.record)),
+    };
+    let task = attempt.draft().task;
+    if !open_tasks::is_running(&*attempt) {
+        return Err(killed(task));
+    }
+    match attempt.interrupt()? {
+        Asked::Sent => attempt.wait()?,
+        Asked::Over => {}
+        Asked::OutOfReach => return Err(out_of_reach(task)),
+    }
+    let selected = settled(console, &arguments.place, &store, &*attempt)?;
+    console.line(&format!("isobox task {task}: stopped {}", text::outcome(&selected.record)));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn over(record: &TaskRecord) -> Failure {
+    let message = format!("{} is not running: it ended with {}", record.task, text::outcome(record));
+    Failure::new(FailureKind::General, message).with_hint("`isobox list` shows which tasks run")
+}
+
+fn killed(task: TaskId) -> Failure {
+    Failure::new(FailureKind::General, format!("{task} is not running: its isobox was killed"))
+        .with_hint("the next `isobox run`, `tool` or `promote` here records what is left of it")
+}
+
+fn out_of_reach(task: TaskId) -> Failure {
+    Failure::new(FailureKind::General, format!("the process that runs {task} cannot be signalled from here"))
+        .with_hint("it belongs to another user or runs in another container: stop it there")
+}
+
+/// Waits for a Task and exits as it did.
+fn wait(console: Console, arguments: &TaskArguments) -> Result<ExitCode, Failure> {
+    let NamedOpen { store, meant } = NamedOpen::find(&arguments.place, &arguments.task)?;
+    let selected = match meant {
+        Meant::Recorded(selected) => *selected,
+        Meant::Open(attempt) => {
+            attempt.wait()?;
+            settled(console, &arguments.place, &store, &*attempt)?
+        }
+    };
+    let record = &selected.record;
+    console.line(&format!("isobox task {}: completed {}", record.task, text::outcome(record)));
+    Ok(ExitCode::of_record(record))
+}
+
+/// The record of an attempt that no process runs any more; one that was killed is recorded now.
+pub(super) fn settled(
+    console: Console,
+    place: &Place,
+    store: &Store,
+    attempt: &dyn OpenAttempt,
+) -> Result<Selected, Failure> {
+    let draft = attempt.draft();
+    let is_left = open_tasks::look(&store.open_tasks_ports())?.iter().any(|open| open.draft().salt == draft.salt);
+    if is_left {
+        let (project, views) = project_of(place, store, draft);
+        let project = project.ok_or_else(|| killed(draft.task))?;
+        finish_interrupted(console, &project, store, views);
+    }
+    let named = draft.task.to_string();
+    select::select(&store.select_ports(), &TaskSelector::Full(draft.task), &named)
+}

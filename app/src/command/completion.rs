@@ -1,0 +1,129 @@
+//! `isobox completions`, and the answers to the scripts that it prints.
+
+use crate::cli::{Arguments, CompletionsArguments, Place};
+use crate::exit_code::ExitCode;
+use crate::failure::{Failure, FailureKind};
+use crate::output::stdout::{for_documents, unwritten};
+use crate::output::text;
+use crate::use_case::{diff, open_tasks, select};
+use crate::wiring::Store;
+use clap::CommandFactory;
+use clap_complete::CompleteEnv;
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use clap_complete::env::Shells;
+use isobox_domain::change::ChangeLine;
+use isobox_domain::record::TaskRecord;
+use std::ffi::{OsStr, OsString};
+use std::io::Write;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+/// Names the shell that asks; set by the scripts.
+const VARIABLE: &str = "ISOBOX_COMPLETE";
+/// Most candidates of one kind: a listing on a terminal, not a search.
+const MOST: usize = 200;
+/// Why a walk over a Change Set was ended.
+const ENOUGH: &str = "there are enough candidates";
+
+/// Prints the script that a shell asks isobox with.
+pub(super) fn completions(arguments: &CompletionsArguments) -> Result<ExitCode, Failure> {
+    let shells = Shells::builtins();
+    let shell = arguments.shell.name();
+    let completer = shells
+        .completer(shell)
+        .ok_or_else(|| Failure::new(FailureKind::Usage, format!("there are no completions for {shell}")))?;
+    let mut out = for_documents();
+    let written = completer.write_registration(VARIABLE, "isobox", "isobox", "isobox", &mut out);
+    written.and_then(|()| out.flush()).map_err(unwritten)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Answers a shell that asks what may be typed next; whether one did.
+pub(super) fn answered(arguments: &[OsString]) -> bool {
+    if std::env::var_os(VARIABLE).is_none() {
+        return false;
+    }
+    // What goes wrong here has nobody to be told to: the line that is being typed would be spoilt.
+    let directory = std::env::current_dir().ok();
+    let asked = CompleteEnv::with_factory(completable).var(VARIABLE).try_complete(arguments, directory.as_deref());
+    !matches!(asked, Ok(false))
+}
+
+/// The command line, with what knows the values that only this store has.
+fn completable() -> clap::Command {
+    fn add(mut command: clap::Command) -> clap::Command {
+        for name in ["task", "tasks", "file"] {
+            if command.get_arguments().any(|argument| argument.get_id() == name) {
+                let completer =
+                    if name == "file" { ArgValueCompleter::new(files) } else { ArgValueCompleter::new(tasks) };
+                command = command.mut_arg(name, |argument| argument.add(completer));
+            }
+        }
+        let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+        names.into_iter().fold(command, |command, name| command.mut_subcommand(name, add))
+    }
+    add(Arguments::command())
+}
+
+/// Tasks of the store around the current directory whose names begin with `typed`, newest first.
+fn tasks(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = typed.to_string_lossy();
+    let Ok(store) = Store::find(&Place::default(), None) else { return Vec::new() };
+    let open = open_tasks::look(&store.open_tasks_ports()).unwrap_or_default();
+    let open = open.iter().map(|attempt| attempt.draft().clone());
+    let records = store.records();
+    let recorded = records.list().into_iter().flatten().filter_map(Result::ok);
+    let is_meant = |name: &str| name.starts_with(&*typed) || name.trim_start_matches("task-").starts_with(&*typed);
+    let recorded = recorded
+        .filter(|entry| is_meant(&entry.task.to_string()))
+        .filter_map(|entry| records.load(&entry.record).ok().flatten());
+    let mut found: Vec<CompletionCandidate> = Vec::new();
+    for record in open.chain(recorded) {
+        let name = record.task.to_string();
+        let is_known = found.iter().any(|known| known.get_value() == OsStr::new(&name));
+        if is_meant(&name) && !is_known {
+            found.push(candidate(name, &record).display_order(Some(found.len())));
+        }
+        if found.len() == MOST {
+            break;
+        }
+    }
+    found
+}
+
+fn candidate(name: String, record: &TaskRecord) -> CompletionCandidate {
+    CompletionCandidate::new(name).help(Some(text::command(&record.command).into()))
+}
+
+/// Tasks, or after a colon the paths that the Task changed.
+fn files(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let bytes = typed.as_bytes();
+    let Some(colon) = bytes.iter().position(|&byte| byte == b':') else { return tasks(typed) };
+    let (task, path) = (&bytes[..colon], &bytes[colon + 1..]);
+    changed(OsStr::from_bytes(task), path).unwrap_or_default()
+}
+
+fn changed(task: &OsStr, begun: &[u8]) -> Option<Vec<CompletionCandidate>> {
+    let task = task.to_str()?;
+    let selector = select::parse(task).ok()?;
+    let store = Store::find(&Place::default(), Some(&selector)).ok()?;
+    let selected = select::select(&store.select_ports(), &selector, task).ok()?;
+    let mut found = Vec::new();
+    let walked = diff::each_line(&diff::Ports { objects: store.objects() }, &selected.record, &mut |line| {
+        if let ChangeLine::Change(change) = &line
+            && change.after.is_some()
+            && change.path.as_bytes().starts_with(begun)
+        {
+            let name = [task.as_bytes(), b":", change.path.as_bytes()].concat();
+            found.push(CompletionCandidate::new(OsString::from_vec(name)));
+        }
+        match found.len() < MOST {
+            true => Ok(()),
+            false => Err(Failure::new(FailureKind::General, ENOUGH)),
+        }
+    });
+    match walked {
+        Ok(()) => Some(found),
+        Err(failure) if failure.message == ENOUGH => Some(found),
+        Err(_) => None,
+    }
+}

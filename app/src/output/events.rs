@@ -1,0 +1,114 @@
+//! What scripts are told about a task: its id in a file, and its life as JSON Lines.
+
+use crate::cli::{EventTarget, TellingFlags};
+use crate::failure::{Failure, FailureKind};
+use crate::output::record_json;
+use crate::use_case::attempt::Progress;
+use crate::wiring;
+use isobox_domain::escape::Escaped;
+use isobox_domain::outcome::Exit;
+use isobox_domain::record::{TaskRecord, WorkspaceFate};
+use serde_json::{Value, json};
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// The open files that scripts read.
+#[derive(Debug, Default)]
+pub(crate) struct Telling {
+    id_file: Option<File>,
+    events: Option<File>,
+    /// Whether something could not be written.
+    is_lossy: Cell<bool>,
+}
+
+impl Telling {
+    /// Opens what the flags name, so that what cannot be opened is refused before anything is started.
+    pub(crate) fn open(flags: &TellingFlags) -> Result<Self, Failure> {
+        let opened = |path: &Path, file: io::Result<File>| {
+            file.map_err(|error| {
+                let shown = Escaped::path(path);
+                Failure::new(FailureKind::Usage, format!("open {shown} for writing; nothing was started"))
+                    .because(error)
+            })
+        };
+        let id_file = flags.id_file.as_deref().map(|path| opened(path, File::create(path)));
+        let events = flags.events.as_ref().map(|target| {
+            let path = match target {
+                EventTarget::File(path) => path.clone(),
+                EventTarget::Descriptor(number) => PathBuf::from(format!("/proc/self/fd/{number}")),
+            };
+            opened(&path, File::options().append(true).create(matches!(target, EventTarget::File(_))).open(&path))
+        });
+        Ok(Self { id_file: id_file.transpose()?, events: events.transpose()?, is_lossy: Cell::new(false) })
+    }
+
+    /// Tells what goes on during an attempt.
+    pub(crate) fn progress(&self, progress: Progress<'_>) {
+        match progress {
+            Progress::Started(record) => {
+                self.write(self.id_file.as_ref(), &format!("{}\n", record.task));
+                self.event("started", || started(record));
+            }
+            Progress::Warning(sentence) => self.event("warning", || json!({ "message": sentence })),
+        }
+    }
+
+    /// Tells how an attempt ended.
+    pub(crate) fn ended(&self, record: &TaskRecord) {
+        self.event("ended", || ended(record));
+    }
+
+    /// Tells that there is no record of an attempt, and why.
+    pub(crate) fn failed(&self, failure: &Failure) {
+        self.event("failed", || json!({ "kind": failure.kind.name(), "messages": failure.chain() }));
+    }
+
+    /// Whether something could not be told.
+    pub(crate) fn is_lossy(&self) -> bool {
+        self.is_lossy.get()
+    }
+
+    fn event(&self, name: &str, fields: impl FnOnce() -> Value) {
+        if self.events.is_none() {
+            return;
+        }
+        let head = json!({ "schema": "isobox.event/v1", "event": name, "at": wiring::clock().now().to_string() });
+        let (Value::Object(mut line), Value::Object(fields)) = (head, fields()) else { return };
+        line.extend(fields);
+        self.write(self.events.as_ref(), &format!("{}\n", Value::Object(line)));
+    }
+
+    fn write(&self, file: Option<&File>, text: &str) {
+        let written = file.map_or(Ok(()), |mut file| file.write_all(text.as_bytes()));
+        // A workload that runs is not ended because a script cannot be told.
+        self.is_lossy.set(self.is_lossy.get() || written.is_err());
+    }
+}
+
+fn started(record: &TaskRecord) -> Value {
+    json!({
+        "id": record.task.to_string(),
+        "attempt": record.attempt,
+        "kind": record_json::kind(record.kind),
+        "command": record_json::command(&record.command),
+        "commit": record.source.commit.to_string(),
+        "backend": record.policy.backend.name(),
+    })
+}
+
+fn ended(record: &TaskRecord) -> Value {
+    json!({
+        "id": record.task.to_string(),
+        "attempt": record.attempt,
+        "outcome": record.outcome.name(),
+        "outcome_detail": record.outcome_detail,
+        "exit_code": record.exit.map(Exit::passed_on),
+        "changes": record.artifacts.change_set.map(|set| record_json::changes(&set)),
+        "retained_workspace": match &record.workspace {
+            WorkspaceFate::Retained { host_path } => Some(record_json::bytes(host_path)),
+            WorkspaceFate::Disposed | WorkspaceFate::NeverCreated => None,
+        },
+    })
+}
