@@ -84,8 +84,10 @@ fn meant(error: &clap::Error) -> Option<String> {
         (ContextKind::InvalidValue, ContextKind::SuggestedValue),
     ];
     pairs.into_iter().find_map(|(written, suggested)| {
-        let (written, suggested) = (text(error, written)?, text(error, suggested)?);
-        is_near(written, suggested).then(|| format!("did you mean `{suggested}`?"))
+        let (written, suggested) = (text(error, written)?, texts(error, suggested));
+        // The last is the nearest.
+        let near = suggested.into_iter().rev().find(|suggested| is_near(written, suggested));
+        near.map(|near| format!("did you mean `{near}`?"))
     })
 }
 
@@ -97,9 +99,13 @@ fn is_near(written: &str, suggested: &str) -> bool {
 }
 
 fn text(error: &clap::Error, kind: ContextKind) -> Option<&str> {
-    match error.get(kind)? {
-        ContextValue::String(text) => Some(text),
-        ContextValue::Strings(texts) => texts.first().map(String::as_str),
-        _ => None,
+    texts(error, kind).first().copied()
+}
+
+fn texts(error: &clap::Error, kind: ContextKind) -> Vec<&str> {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => vec![text],
+        Some(ContextValue::Strings(texts)) => texts.iter().map(String::as_str).collect(),
+        _ => Vec::new(),
     }
 }
