@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn a_beginning_is_near_and_another_one_is_not() {
-        for (typed, expected) in [("0123", 0), ("0124", 1), ("1230", 2), ("01123", 1), ("0213", 1), ("ffff", 4)] {
+        for (typed, expected) in [("0123", 0), ("0124", 1), ("1230", 2), ("01123", 1), ("0213", 2), ("ffff", 4)] {
             assert_eq!(distance(typed.as_bytes(), b"0123456789abcdef"), expected, "{typed}");
         }
     }
