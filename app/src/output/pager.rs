@@ -34,9 +34,9 @@ impl Pager {
 
 /// ISOBOX_PAGER or PAGER, as a shell understands it; else `less`. An empty one, and `cat`, is none.
 fn command() -> Option<Command> {
-    let chosen = ["ISOBOX_PAGER", "PAGER"].into_iter().find_map(|name| std::env::var_os(name));
+    let chosen = ["ISOBOX_PAGER", "PAGER"].into_iter().find_map(std::env::var_os);
     let mut command = match chosen {
-        Some(chosen) if chosen.is_empty() || chosen == OsString::from("cat") => return None,
+        Some(chosen) if chosen.is_empty() || chosen == "cat" => return None,
         Some(chosen) => {
             let mut shell = Command::new("sh");
             shell.arg("-c").arg(chosen);
