@@ -56,6 +56,8 @@ pub enum Confirmation {
     Piped,
     /// The flag `--yes`.
     Flag,
+    /// In a way that is not known: the Promotion was made, and noted, by another tool.
+    Unknown,
 }
 
 impl Confirmation {
@@ -65,6 +67,7 @@ impl Confirmation {
             Self::Interactive => "interactive",
             Self::Piped => "piped",
             Self::Flag => "explicit_flag",
+            Self::Unknown => "unknown",
         }
     }
 }

@@ -20,3 +20,4 @@ pub mod source;
 pub mod task_id;
 pub mod task_state;
 pub mod timestamp;
+pub mod v1;

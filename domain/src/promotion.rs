@@ -49,6 +49,9 @@ pub enum PromotionRefusal {
     /// The attempt did not end in a way that gives a whole result.
     #[error("the task ended with outcome `{}`, which cannot be promoted", .0.name())]
     Outcome(Outcome),
+    /// The record was imported, and its result is a patch without a Change Set.
+    #[error("the task was imported from another tool, whose results cannot be promoted")]
+    Imported,
     /// There is no changed path.
     #[error("there is nothing to promote: the task changed nothing that could be")]
     NothingToPromote,
@@ -119,6 +122,7 @@ impl PromotionRefusal {
     pub fn hint(&self) -> String {
         match self {
             Self::Outcome(_) => "look at `isobox show` for the reason, then run the task again".into(),
+            Self::Imported => "review its patch with `isobox diff`, and apply it with `git apply`".into(),
             Self::NothingToPromote => "`isobox diff --stat` lists what was not captured, and why".into(),
             Self::OtherRepository { .. } => "name the right repository, or run the task again in this one".into(),
             Self::HeadMoved { expected, .. } => {
@@ -214,6 +218,9 @@ impl PromotionPlan {
 fn check_record(record: &TaskRecord) -> Result<ChangeSetRef, PromotionRefusal> {
     if !record.outcome.is_promotable() {
         return Err(PromotionRefusal::Outcome(record.outcome));
+    }
+    if record.artifacts.v1_record.is_some() {
+        return Err(PromotionRefusal::Imported);
     }
     let changed = record.artifacts.change_set.filter(|change_set| change_set.summary.changed() > 0);
     changed.ok_or(PromotionRefusal::NothingToPromote)

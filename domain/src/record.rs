@@ -51,6 +51,10 @@ pub struct TaskArtifacts {
     pub patch: Option<ContentRef>,
     /// The Workspace's own new Git objects and refs (commits and stashes of the workload), as one opaque archive.
     pub workspace_git: Option<ContentRef>,
+    /// Of an imported record: the exact bytes of the `record.json` that it was imported from.
+    pub v1_record: Option<ContentRef>,
+    /// Of an imported record: the untracked files that its `record.json` names, in one archive.
+    pub v1_files: Option<ContentRef>,
 }
 
 /// What became of the Workspace.

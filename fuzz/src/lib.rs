@@ -6,12 +6,13 @@
 mod names;
 mod objects;
 mod packs;
+mod v1;
 
 /// A target with its name, which is also the name of its corpus.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 12] = [
     ("change_set", objects::change_set),
     ("commit", packs::commit),
     ("entry", packs::entry),
@@ -23,6 +24,7 @@ pub const TARGETS: [Target; 11] = [
     ("record", objects::record),
     ("repo_path", names::repo_path),
     ("task_selector", names::task_selector),
+    ("v1_record", v1::v1_record),
 ];
 
 /// Runs the target called `name`.

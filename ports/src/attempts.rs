@@ -16,6 +16,10 @@ pub enum Role {
     Patch,
     /// The Workspace's own Git objects.
     WorkspaceGit,
+    /// The `record.json` that an imported record is made from.
+    V1Record,
+    /// The archive of the files that it names.
+    V1Files,
     /// The content of a changed file.
     File,
 }

@@ -12,6 +12,7 @@ pub mod fault;
 mod attempts;
 mod capture_sink;
 mod clock;
+mod exports;
 mod object_store;
 mod open_attempts;
 mod policy_source;
@@ -21,12 +22,14 @@ mod repository;
 mod runtime_backend;
 mod store_error;
 mod task_ids;
+mod v1;
 mod views;
 mod workspaces;
 
 pub use attempts::{Attempt, Attempts, ObjectWriter, Role};
 pub use capture_sink::{CaptureSink, CapturedRefs};
 pub use clock::Clock;
+pub use exports::{Export, ExportError, Exports};
 pub use object_store::{ChangeLines, Content, ObjectStore};
 pub use open_attempts::{Asked, OpenAttempt, OpenAttempts};
 pub use policy_source::{PolicyError, PolicySource, Position};
@@ -38,6 +41,9 @@ pub use runtime_backend::{
 };
 pub use store_error::{StoreError, StoreErrorKind};
 pub use task_ids::TaskIds;
+pub use v1::{
+    MAX_V1_FILE_BYTES, MAX_V1_RECORD_BYTES, V1Directories, V1Directory, V1Error, V1File, V1Format, V1Names, V1ParseError,
+};
 pub use views::{View, Views};
 pub use workspaces::{Workspace, WorkspaceError, WorkspaceMount, WorkspaceRequest, Workspaces};
 

@@ -19,6 +19,7 @@ pub struct View<'a> {
 /// The directory of Views. Never read back.
 ///
 /// - A View is there whole or not at all; writing it again replaces it.
+/// - The record directories of version 1, which lie in the same place, are neither removed nor replaced.
 /// - No link is followed: where the directory, or a part of it, is a symbolic link, nothing is written.
 /// - Files have mode 0600, directories 0700.
 pub trait Views: Send + Sync {

@@ -13,6 +13,7 @@ const CONFIRMATIONS: Names<'_, Confirmation> = &[
     (Confirmation::Interactive.name(), Confirmation::Interactive),
     (Confirmation::Piped.name(), Confirmation::Piped),
     (Confirmation::Flag.name(), Confirmation::Flag),
+    (Confirmation::Unknown.name(), Confirmation::Unknown),
 ];
 
 /// The object of an event.

@@ -52,12 +52,24 @@ pub enum ChildRole {
     Patch = 5,
     /// The archive of the Workspace's own Git objects.
     WorkspaceGit = 6,
+    /// The `record.json` that an imported record was made from.
+    V1Record = 7,
+    /// The archive of the files that it names.
+    V1Files = 8,
 }
 
 impl ChildRole {
     /// Every role, in ascending order of their numbers.
-    pub const ALL: [Self; 6] =
-        [Self::Policy, Self::Stdout, Self::Stderr, Self::ChangeSet, Self::Patch, Self::WorkspaceGit];
+    pub const ALL: [Self; 8] = [
+        Self::Policy,
+        Self::Stdout,
+        Self::Stderr,
+        Self::ChangeSet,
+        Self::Patch,
+        Self::WorkspaceGit,
+        Self::V1Record,
+        Self::V1Files,
+    ];
 
     /// The number that stands for it in a COMMIT.
     pub const fn number(self) -> u8 {
@@ -114,6 +126,8 @@ pub fn children(bytes: &[u8]) -> Result<Vec<Child>, DecodeError> {
         (ChildRole::ChangeSet, change_set),
         (ChildRole::Patch, artifacts.patch),
         (ChildRole::WorkspaceGit, artifacts.workspace_git),
+        (ChildRole::V1Record, artifacts.v1_record),
+        (ChildRole::V1Files, artifacts.v1_files),
     ];
     Ok(all.into_iter().filter_map(|(role, found)| found.map(|reference| Child { role, reference })).collect())
 }

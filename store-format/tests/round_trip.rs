@@ -102,6 +102,8 @@ proptest! {
         prop_assert_eq!(found(ChildRole::ChangeSet), change_set);
         prop_assert_eq!(found(ChildRole::Patch), record.artifacts.patch);
         prop_assert_eq!(found(ChildRole::WorkspaceGit), record.artifacts.workspace_git);
+        prop_assert_eq!(found(ChildRole::V1Record), record.artifacts.v1_record);
+        prop_assert_eq!(found(ChildRole::V1Files), record.artifacts.v1_files);
         prop_assert!(children.is_sorted_by(|a, b| a.role < b.role));
     }
 

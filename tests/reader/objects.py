@@ -165,7 +165,7 @@ def at_least_one(value, limit):
 
 SOURCE = fields({0: host_path, may(1): oid, 2: oid, may(3): plain, may(4): path})
 USAGE = fields({may(0): uint, may(1): uint, may(2): uint, may(3): one_of("largest_process", "tree")})
-ARTIFACTS = fields({may(0): ref, may(1): ref, may(2): change_set_ref, may(3): ref, may(4): ref})
+ARTIFACTS = fields({may(0): ref, may(1): ref, may(2): change_set_ref, may(3): ref, may(4): ref, may(5): ref, may(6): ref})
 RECORD = {
     2: lambda value: data(value, 8), 3: lambda value: at_least_one(value, 1 << 32), 4: one_of(*SANDBOX_KINDS), 5: time,
     may(6): time, 7: time, 8: command, 9: SOURCE, 10: ref, 11: one_of(*OUTCOMES), may(12): text, may(13): exit_of,
@@ -182,7 +182,7 @@ def children(value):
     """The objects that a record names directly, by role, in the order of the roles."""
     artifacts = value[16]
     found = {1: value[10]}
-    for key, role in ((0, 2), (1, 3), (2, 4), (3, 5), (4, 6)):
+    for key, role in ((0, 2), (1, 3), (2, 4), (3, 5), (4, 6), (5, 7), (6, 8)):
         if key in artifacts:
             found[role] = artifacts[key][:2]
     return found
@@ -211,7 +211,7 @@ def policy(raw):
     return load("isobox.policy", {2: one_of(*BACKENDS), 3: ASKED, 4: controls, 5: list_of(text)}, raw)
 
 
-PROMOTED = fields({0: host_path, 1: oid, may(2): plain, 3: one_of("interactive", "piped", "explicit_flag"), 4: uint})
+PROMOTED = fields({0: host_path, 1: oid, may(2): plain, 3: one_of("interactive", "piped", "explicit_flag", "unknown"), 4: uint})
 REJECTED = fields({0: text})
 
 

@@ -15,7 +15,7 @@ import objects
 import packs
 from cbor import Damage, need
 
-ROLES = {1: "policy", 2: "stdout", 3: "stderr", 4: "change set", 5: "patch", 6: "workspace git"}
+ROLES = {1: "policy", 2: "stdout", 3: "stderr", 4: "change set", 5: "patch", 6: "workspace git", 7: "v1 record", 8: "v1 files"}
 
 
 class Store:

@@ -9,7 +9,7 @@ use std::process::Command;
 const LONGEST_FILE: usize = 500;
 
 /// The arrows: a crate, and the crates of the workspace that it may use.
-const ARROWS: [(&str, &[&str]); 8] = [
+const ARROWS: [(&str, &[&str]); 9] = [
     ("isobox-domain", &[]),
     ("isobox-ports", &["isobox-domain"]),
     ("isobox-store-format", &["isobox-domain"]),
@@ -17,6 +17,7 @@ const ARROWS: [(&str, &[&str]); 8] = [
     ("isobox-host", &["isobox-domain", "isobox-ports"]),
     ("isobox-sandbox", &["isobox-domain", "isobox-ports"]),
     ("isobox-store", &["isobox-domain", "isobox-ports", "isobox-store-format"]),
+    ("isobox-v1", &["isobox-domain", "isobox-ports"]),
     (
         "isobox",
         &[
@@ -27,6 +28,7 @@ const ARROWS: [(&str, &[&str]); 8] = [
             "isobox-sandbox",
             "isobox-store",
             "isobox-store-format",
+            "isobox-v1",
         ],
     ),
 ];
@@ -38,7 +40,7 @@ const HOMES: [(&str, &[&str]); 8] = [
     ("seccompiler", &["isobox-sandbox"]),
     ("granit-parser", &["isobox-host"]),
     ("clap", &["isobox"]),
-    ("serde_json", &["isobox"]),
+    ("serde_json", &["isobox", "isobox-v1"]),
     ("ciborium", &["isobox-store-format"]),
     ("crc32c", &["isobox-store-format", "isobox-store"]),
 ];

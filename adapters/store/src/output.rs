@@ -23,6 +23,8 @@ pub(crate) fn role_name(role: Role) -> &'static str {
         Role::Stderr => "stderr",
         Role::Patch => "patch",
         Role::WorkspaceGit => "workspace-git",
+        Role::V1Record => "v1-record",
+        Role::V1Files => "v1-files",
         Role::File => "file",
     }
 }

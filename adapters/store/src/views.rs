@@ -12,12 +12,16 @@ use nix::fcntl::{RenameFlags, renameat2};
 use std::cmp::Reverse;
 use std::ffi::OsStr;
 use std::fs::TryLockError;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
 const RECORD: &str = "record.json";
 const ARTIFACTS: &str = "artifacts";
+/// What the record of another tool's directory says near its beginning, apart from white space.
+const OLD_VERSION: &[u8] = b"\"schema_version\":\"v1\"";
+/// How much of a record is looked at, in bytes.
+const RECORD_START: u64 = 4 << 10;
 /// Larger artifacts are left out, in bytes.
 const LARGEST: u64 = 1 << 20;
 /// Names of Views that are being made or unmade; what a killed process left is removed under the next one's lock.
@@ -62,7 +66,8 @@ impl Views for FsViews {
             Err(TryLockError::Error(error)) => Err(failed("lock views in", &subject)(error)),
         })?;
         remove_unfinished(&dir).map_err(failed("remove unfinished views in", &subject))?;
-        if limit != ViewLimit::Newest(0) {
+        let is_taken = is_foreign(&dir, &view.task.to_string()).map_err(failed("look at views in", &subject))?;
+        if limit != ViewLimit::Newest(0) && !is_taken {
             write_view(&dir, view, objects)?;
         }
         trim(&dir, limit, view.task).map_err(failed("trim views in", &subject))
@@ -113,12 +118,31 @@ fn trim(dir: &Dir, limit: ViewLimit, newest: TaskId) -> io::Result<()> {
     let ViewLimit::Newest(limit) = limit else { return Ok(()) };
     let mut views = Vec::new();
     for name in dir.names()?.into_iter().filter(|name| is_view_name(name)) {
-        if let Some(modified) = modified(dir, &name)? {
+        if let Some(modified) = modified(dir, &name)?
+            && !is_foreign(dir, &name)?
+        {
             views.push((Reverse((name == newest.to_string(), modified)), name));
         }
     }
     views.sort();
     views.iter().skip(limit as usize).try_for_each(|(_, name)| remove_view(dir, name))
+}
+
+// Version 1 kept its only copy of a record where Views are now. Such a directory says so, or has a record that is empty or
+// missing because its writer was killed; a View is there whole or not at all.
+fn is_foreign(dir: &Dir, name: &str) -> io::Result<bool> {
+    let view = match dir.find_dir(name) {
+        Ok(Some(view)) => view,
+        Ok(None) => return Ok(false),
+        // Something else of that name, a link for example, makes way for a View.
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    let Some(record) = view.find_file(RECORD)? else { return Ok(true) };
+    let mut start = Vec::new();
+    record.take(RECORD_START).read_to_end(&mut start)?;
+    start.retain(|byte| !byte.is_ascii_whitespace());
+    Ok(start.is_empty() || start.windows(OLD_VERSION.len()).any(|piece| piece == OLD_VERSION))
 }
 
 fn is_view_name(name: &str) -> bool {

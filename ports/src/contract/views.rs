@@ -30,6 +30,7 @@ const CASES: &[(&str, Case)] = &[
     ("writing_a_view_again_replaces_it", view_is_replaced),
     ("artifacts_over_1_mib_are_left_out", large_is_left_out),
     ("all_but_the_newest_are_removed", older_are_removed),
+    ("record_directories_of_version_1_stay", old_directories_stay),
     ("a_limit_of_none_writes_none", none_is_written),
     ("without_a_limit_all_stay", all_stay),
 ];
@@ -89,6 +90,17 @@ fn older_are_removed(fixture: &dyn ViewsFixture) -> Result<(), Failed> {
     }
     let names: Vec<_> = fixture.files().into_keys().collect();
     assert_eq!(names, [format!("{}/record.json", task(2)), format!("{}/record.json", task(3))]);
+    Ok(())
+}
+
+// Written as Views, they are what version 1 leaves.
+fn old_directories_stay(fixture: &dyn ViewsFixture) -> Result<(), Failed> {
+    let old = b"{\n  \"schema_version\": \"v1\",\n  \"id\": \"x\"\n}";
+    for (n, json) in [(1, &old[..]), (2, old), (3, b"{}"), (1, b"{}"), (4, b"{}")] {
+        write(fixture, n, json, ViewLimit::Newest(1))?;
+    }
+    let file = |n, json: &[u8]| (format!("{}/record.json", task(n)), json.to_vec());
+    assert_eq!(fixture.files(), BTreeMap::from([file(1, old), file(2, old), file(4, b"{}")]));
     Ok(())
 }
 

@@ -178,12 +178,26 @@ impl Views for InMemoryStore {
             files.insert(format!("artifacts/{name}"), bytes);
         }
         let mut state = self.state();
+        if state.views.iter().any(|(task, files)| *task == view.task && is_of_version_1(files)) {
+            return Ok(());
+        }
         state.views.retain(|(task, _)| *task != view.task);
         state.views.push((view.task, files));
         if let ViewLimit::Newest(limit) = limit {
-            let surplus = state.views.len().saturating_sub(limit as usize);
-            state.views.drain(..surplus);
+            let own = state.views.iter().filter(|(_, files)| !is_of_version_1(files)).count();
+            let mut surplus = own.saturating_sub(limit as usize);
+            state.views.retain(|(_, files)| {
+                let stays = surplus == 0 || is_of_version_1(files);
+                surplus -= usize::from(!stays);
+                stays
+            });
         }
         Ok(())
     }
+}
+
+/// Whether a directory among the Views is a record of version 1.
+fn is_of_version_1(files: &BTreeMap<String, Vec<u8>>) -> bool {
+    let record = files.get("record.json").map(|json| String::from_utf8_lossy(json).replace(char::is_whitespace, ""));
+    record.is_some_and(|record| record.contains(r#""schema_version":"v1""#))
 }

@@ -79,7 +79,14 @@ impl InMemoryAttempt {
 
     pub(super) fn require_children(&self, record: &TaskRecord) -> Result<(), StoreError> {
         let artifacts = &record.artifacts;
-        let contents = [artifacts.stdout, artifacts.stderr, artifacts.patch, artifacts.workspace_git];
+        let contents = [
+            artifacts.stdout,
+            artifacts.stderr,
+            artifacts.patch,
+            artifacts.workspace_git,
+            artifacts.v1_record,
+            artifacts.v1_files,
+        ];
         let (staged, state) = (hold(&self.staged), self.store.state());
         let has_contents = contents
             .into_iter()

@@ -128,8 +128,11 @@ pub(super) fn encode_artifacts(map: &mut MapEncoder, artifacts: &TaskArtifacts) 
     if let Some(patch) = &artifacts.patch {
         map.field(3).reference(patch);
     }
-    if let Some(archive) = &artifacts.workspace_git {
-        map.field(4).reference(archive);
+    let rest = [(4, &artifacts.workspace_git), (5, &artifacts.v1_record), (6, &artifacts.v1_files)];
+    for (key, artifact) in rest {
+        if let Some(artifact) = artifact {
+            map.field(key).reference(artifact);
+        }
     }
 }
 
@@ -141,6 +144,8 @@ pub(super) fn decode_artifacts(decoder: &mut Decoder<'_>) -> Result<TaskArtifact
         change_set: map.find(2)?.map(decode_change_set_ref).transpose()?,
         patch: map.find(3)?.map(Decoder::reference).transpose()?,
         workspace_git: map.find(4)?.map(Decoder::reference).transpose()?,
+        v1_record: map.find(5)?.map(Decoder::reference).transpose()?,
+        v1_files: map.find(6)?.map(Decoder::reference).transpose()?,
     };
     map.end()?;
     Ok(artifacts)

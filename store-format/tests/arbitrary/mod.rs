@@ -142,13 +142,15 @@ fn summary() -> impl Strategy<Value = ChangeSummary> {
 fn artifacts() -> impl Strategy<Value = TaskArtifacts> {
     let set = (id(), any::<u64>(), summary()).prop_map(|(id, length, summary)| ChangeSetRef { id, length, summary });
     let any_of = || option::of(reference());
-    (any_of(), any_of(), option::of(set), any_of(), any_of()).prop_map(
-        |(stdout, stderr, change_set, patch, workspace_git)| TaskArtifacts {
+    (any_of(), any_of(), option::of(set), any_of(), any_of(), any_of(), any_of()).prop_map(
+        |(stdout, stderr, change_set, patch, workspace_git, v1_record, v1_files)| TaskArtifacts {
             stdout,
             stderr,
             change_set,
             patch,
             workspace_git,
+            v1_record,
+            v1_files,
         },
     )
 }
@@ -219,7 +221,7 @@ pub(crate) fn record() -> impl Strategy<Value = TaskRecord> {
 }
 
 pub(crate) fn event() -> impl Strategy<Value = Event> {
-    let confirmation = select(vec![Confirmation::Interactive, Confirmation::Piped, Confirmation::Flag]);
+    let confirmation = select(vec![Confirmation::Interactive, Confirmation::Piped, Confirmation::Flag, Confirmation::Unknown]);
     let promoted = (host_path(), oid(), option::of(bytes_without_nul()), confirmation, any::<u64>()).prop_map(
         |(host_path, commit, branch, confirmation, paths)| {
             EventKind::Promoted(Promoted { host_path, commit, branch, confirmation, paths })

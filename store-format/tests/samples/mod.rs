@@ -124,6 +124,7 @@ pub(crate) fn record() -> TaskRecord {
             }),
             patch: Some(reference(0x35, 65_536)),
             workspace_git: Some(reference(0x36, 1 << 32)),
+            ..TaskArtifacts::default()
         },
         output_loss: OutputLoss::StoreFailed { dropped_bytes: 4096 },
         workspace: WorkspaceFate::Retained { host_path: b"/home/ana/.local/state/isobox/workspaces/x".to_vec() },

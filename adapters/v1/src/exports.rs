@@ -1,0 +1,129 @@
+//! Exported directories: made beside their place, and moved there whole.
+
+use crate::shown;
+use isobox_domain::repo_path::RepoPath;
+use isobox_ports::{Export, ExportError, Exports};
+use nix::errno::Errno;
+use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+use std::ffi::OsStr;
+use std::fs::{DirBuilder, OpenOptions, Permissions};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// Beginning of the names of directories that are not finished.
+const UNFINISHED: &str = ".isobox-export-";
+
+/// Exports into one directory, which is made when the first comes.
+#[derive(Clone, Debug)]
+pub struct FsExports {
+    directory: PathBuf,
+}
+
+impl FsExports {
+    /// Exports into `directory`.
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self { directory: directory.into() }
+    }
+}
+
+impl Exports for FsExports {
+    fn begin(&self, name: &str) -> Result<Box<dyn Export>, ExportError> {
+        let target = self.directory.join(name);
+        if target.symlink_metadata().is_ok() {
+            return Err(ExportError::Exists { host_path: shown(&target) });
+        }
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.directory);
+        made.map_err(|error| failure("create", &self.directory, error))?;
+        // Private: nobody else puts a link into it while it is filled.
+        let private = Permissions::from_mode(0o700);
+        let unfinished = tempfile::Builder::new().prefix(UNFINISHED).permissions(private).tempdir_in(&self.directory);
+        let unfinished = unfinished.map_err(|error| failure("create a directory in", &self.directory, error))?;
+        Ok(Box::new(FsExport { unfinished, target }))
+    }
+}
+
+struct FsExport {
+    unfinished: TempDir,
+    target: PathBuf,
+}
+
+impl Export for FsExport {
+    fn write(&mut self, path: &RepoPath, content: &mut dyn Read) -> Result<(), ExportError> {
+        let host_path = self.unfinished.path().join(OsStr::from_bytes(path.as_bytes()));
+        write(&host_path, content)
+            .map_err(|error| failure("write", &self.target.join(OsStr::from_bytes(path.as_bytes())), error))
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), ExportError> {
+        let Self { unfinished, target } = *self;
+        match renameat2(AT_FDCWD, unfinished.path(), AT_FDCWD, &target, RenameFlags::RENAME_NOREPLACE) {
+            Ok(()) => {
+                // It has another name now.
+                let _moved: PathBuf = unfinished.keep();
+                Ok(())
+            }
+            Err(Errno::EEXIST) => Err(ExportError::Exists { host_path: shown(&target) }),
+            Err(errno) => Err(failure("put in place", &target, errno.into())),
+        }
+    }
+}
+
+fn write(host_path: &Path, content: &mut dyn Read) -> io::Result<()> {
+    if let Some(parent) = host_path.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(host_path)?;
+    io::copy(content, &mut file).map(drop)
+}
+
+fn failure(operation: &'static str, host_path: &Path, source: io::Error) -> ExportError {
+    ExportError::Io { operation, host_path: shown(host_path), source: source.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    fn path(text: &str) -> RepoPath {
+        RepoPath::parse(text).expect("a path")
+    }
+
+    fn mode(host_path: &Path) -> u32 {
+        fs::metadata(host_path).expect("metadata").permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn a_directory_is_there_whole_or_not_at_all() {
+        let place = tempfile::tempdir().expect("a temporary directory");
+        let exports = FsExports::new(place.path().join("deep/er"));
+        let mut export = exports.begin("one").expect("begin");
+        export.write(&path("artifacts/stdout.txt"), &mut &b"out"[..]).expect("write");
+        let target = place.path().join("deep/er/one");
+        assert!(!target.exists());
+        export.finish().expect("finish");
+        assert_eq!(fs::read(target.join("artifacts/stdout.txt")).expect("read"), b"out");
+        let modes = ["", "artifacts", "artifacts/stdout.txt"].map(|name| mode(&target.join(name)));
+        assert_eq!(modes, [0o700, 0o700, 0o600]);
+        let mut dropped = exports.begin("two").expect("begin");
+        dropped.write(&path("record.json"), &mut &b"{}"[..]).expect("write");
+        drop(dropped);
+        assert_eq!(fs::read_dir(place.path().join("deep/er")).expect("list").count(), 1);
+    }
+
+    #[test]
+    fn what_is_there_is_not_replaced() {
+        let place = tempfile::tempdir().expect("a temporary directory");
+        let exports = FsExports::new(place.path());
+        symlink("nowhere", place.path().join("link")).expect("a link");
+        assert!(matches!(exports.begin("link"), Err(ExportError::Exists { .. })));
+        let export = exports.begin("late").expect("begin");
+        fs::create_dir(place.path().join("late")).expect("a folder");
+        assert!(matches!(export.finish(), Err(ExportError::Exists { .. })));
+        assert_eq!(fs::read_dir(place.path()).expect("list").count(), 2);
+    }
+}

@@ -1,0 +1,46 @@
+//! Export: moving a record out as a directory of plain files.
+
+use crate::Cause;
+use isobox_domain::repo_path::RepoPath;
+use std::io::Read;
+
+/// Why a directory was not exported. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// There is something of that name already.
+    #[error("{host_path} is there already")]
+    Exists {
+        /// The path, escaped for people.
+        host_path: String,
+    },
+    /// Something else failed.
+    #[error("{operation} {host_path}")]
+    Io {
+        /// What was being done.
+        operation: &'static str,
+        /// To what, escaped for people.
+        host_path: String,
+        /// What the system said.
+        #[source]
+        source: Cause,
+    },
+}
+
+/// A place that records are exported to.
+///
+/// - A directory is there whole or not at all.
+/// - What bears the name already is not replaced, not even an empty directory or a link.
+/// - Files have mode 0600, directories 0700.
+pub trait Exports {
+    /// Begins a directory called `name`, one plain component.
+    fn begin(&self, name: &str) -> Result<Box<dyn Export>, ExportError>;
+}
+
+/// A directory that is being exported. Dropping it leaves nothing.
+pub trait Export {
+    /// Writes a file with everything that `content` has.
+    fn write(&mut self, path: &RepoPath, content: &mut dyn Read) -> Result<(), ExportError>;
+
+    /// Puts the directory in its place.
+    fn finish(self: Box<Self>) -> Result<(), ExportError>;
+}
