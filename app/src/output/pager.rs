@@ -1,7 +1,6 @@
 //! A pager between isobox and a person who reads.
 
 use crate::output::terminal::TerminalWriter;
-use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
