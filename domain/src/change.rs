@@ -52,7 +52,8 @@ pub struct Change {
     pub before: Option<Before>,
     /// `None`: the path was deleted.
     pub after: Option<After>,
-    /// For an added path with exactly the bytes of a deleted one: that one. A note for people; the deletion is a change of its own.
+    /// For an added path with exactly the bytes of a deleted one: that one. A note for people; the deletion is a change
+    /// of its own.
     pub renamed_from: Option<RepoPath>,
     /// The submodule that the path lies in. Such a change is shown but cannot be promoted.
     pub submodule: Option<RepoPath>,

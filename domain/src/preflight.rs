@@ -25,7 +25,7 @@ impl PreflightRule {
     }
 
     /// Whether a project may go without the rule, by leaving it out of `preflight.rules`.
-    pub const fn is_optional(self) -> bool {
+    const fn is_optional(self) -> bool {
         matches!(self, Self::CleanSource)
     }
 

@@ -1,6 +1,8 @@
 //! Making Workspaces, reading what came of them, and removing them.
 
 use crate::{CaptureSink, Cause};
+use isobox_domain::git_oid::GitOid;
+use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::WorkspaceSource;
 use std::path::PathBuf;
 
@@ -60,10 +62,23 @@ pub enum WorkspaceError {
     },
 }
 
+impl WorkspaceError {
+    /// That the caller stands in `directory`, of which `commit` has nothing, so that no Workspace has it.
+    pub fn not_committed(directory: &RepoPath, commit: &GitOid) -> Self {
+        let reason = format!(
+            "the current directory, {directory}, is not part of commit {}: it is ignored, or empty, or was not \
+             committed; change to one that is, and try again",
+            commit.short()
+        );
+        Self::Refused { reason, hint: None }
+    }
+}
+
 /// Private copies of one source.
 ///
 /// - A Workspace has exactly the files of the pinned commit and a `.git` of its own at that commit, and shares no
 ///   writable inode with the source.
+/// - A source whose working directory the commit does not have is refused, and nothing is made.
 /// - Nothing of the source or of the user's configuration is executed to make it.
 /// - Capturing an untouched Workspace gives no line.
 /// - Capturing never executes, follows or trusts anything in the Workspace, and changes nothing in it.

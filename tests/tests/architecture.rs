@@ -202,6 +202,15 @@ fn nothing_prints_outside_of_the_output() {
 }
 
 #[test]
+fn use_cases_touch_the_world_through_ports_alone() {
+    let mut files = rust_files("app/src/use_case");
+    files.retain(|path, _| !path.starts_with("app/src/use_case/fixture"));
+    // A Workspace that was kept is the user's: whether it still stands is all that is looked at.
+    files.remove("app/src/use_case/workspaces.rs").expect("the workspaces that were kept");
+    assert_eq!(mentions(&files, &["std::fs", "std::env", "std::process", "std::net"]), nothing());
+}
+
+#[test]
 fn unsafe_code_is_in_the_sandbox_alone() {
     let product = ["app", "domain", "ports", "store-format", "adapters", "tests"];
     let files = product.into_iter().flat_map(rust_files).filter(|(path, _)| !path.starts_with("adapters/sandbox/"));

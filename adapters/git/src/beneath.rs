@@ -76,7 +76,8 @@ pub(crate) fn open(at: impl AsFd, path: &[u8], flags: OFlag) -> Result<OwnedFd, 
     let how = OpenHow::new().flags(flags).resolve(resolve);
     loop {
         match openat2(&at, path, how) {
-            // EAGAIN: something was renamed during the look-up, so that the kernel cannot rule out a way out. See openat2(2).
+            // EAGAIN: something was renamed during the look-up, so that the kernel cannot rule out a way out. See
+            // openat2(2).
             Err(Errno::EAGAIN | Errno::EINTR) => {}
             result => return result,
         }

@@ -5,8 +5,8 @@ use gix::open::{Options, Permissions};
 use gix::sec::{Permission, Trust};
 use std::path::Path;
 
-/// How every repository is opened: system, user and repository configuration as Git reads them, but no `GIT_*` variable,
-/// and no `git` program to ask where its configuration lies.
+/// How every repository is opened: system, user and repository configuration as Git reads them, but no `GIT_*`
+/// variable, and no `git` program to ask where its configuration lies.
 fn options(trust: Trust) -> Options {
     let allow = Permission::Allow;
     let permissions = Permissions {
@@ -17,7 +17,8 @@ fn options(trust: Trust) -> Options {
     Options::default().permissions(permissions).with(trust)
 }
 
-/// Opens the repository at `host_path` (its working tree or its Git directory) without anything that names a program to execute.
+/// Opens the repository at `host_path` (its working tree or its Git directory) without anything that names a program to
+/// execute.
 pub(crate) fn open(host_path: &Path, trust: Trust) -> gix::Result<gix::Repository> {
     let mut repository = gix::open_opts(host_path, options(trust))?;
     remove_drivers(&mut repository)?;

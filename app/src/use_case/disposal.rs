@@ -1,6 +1,7 @@
 //! What an attempt notes about its Workspace, so that it is removed in the end whoever is killed when.
 
-use isobox_domain::record::TaskRecord;
+use crate::failure::one_line;
+use isobox_domain::record::{TaskRecord, WorkspaceFate};
 use isobox_domain::timestamp::Timestamp;
 use isobox_ports::{Attempt, Attempts, StoreError, WorkspaceError, WorkspaceMount, Workspaces};
 use std::ffi::OsString;
@@ -76,6 +77,16 @@ impl Disposal {
             marker.discard().ok();
         }
     }
+}
+
+/// Keeps the Workspace at `place` for the user, and says so in `record`. What cannot be cleared away around it stays.
+pub(crate) fn retain(workspaces: &dyn Workspaces, record: &mut TaskRecord, place: &[u8], mount: &WorkspaceMount) {
+    let WorkspaceMount::Directory { host_path } = mount;
+    let root = workspaces.retain(place).unwrap_or_else(|error| {
+        record.warnings.push(format!("the workspace was kept as it was: {}", one_line(&error)));
+        host_path.clone()
+    });
+    record.workspace = WorkspaceFate::Retained { host_path: root.into_os_string().into_vec() };
 }
 
 /// Whether an abandoned attempt stands for the removal of a Workspace alone.

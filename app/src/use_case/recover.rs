@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, one_line};
 use crate::use_case::attempt::{self, Progress, Tell};
-use crate::use_case::disposal::{self, Disposal, Launched};
+use crate::use_case::disposal::{self, Disposal, Launched, retain};
 use crate::use_case::view;
 use isobox_domain::policy::ViewLimit;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
@@ -85,7 +85,7 @@ fn record_interruption(
         }
         _ => Ok(()),
     };
-    let is_kept = settle_fate(ports, &mut record, place.as_deref(), launched.is_some(), captured);
+    let is_kept = settle_fate(ports, &mut record, place.as_deref(), launched, captured);
     let disposal = place.filter(|_| !is_kept).map(|place| Disposal::begin(ports.attempts, &record, &place));
     let digest = match ports.records.publish(attempt, &record) {
         Ok(digest) => digest,
@@ -104,19 +104,12 @@ fn settle_fate(
     ports: &Ports<'_>,
     record: &mut TaskRecord,
     place: Option<&[u8]>,
-    was_launched: bool,
+    launched: Option<Launched>,
     captured: Result<(), Failure>,
 ) -> bool {
-    record.workspace = if was_launched { WorkspaceFate::Disposed } else { WorkspaceFate::NeverCreated };
-    let (Some(place), Err(failure)) = (place, captured) else { return false };
+    record.workspace = if launched.is_some() { WorkspaceFate::Disposed } else { WorkspaceFate::NeverCreated };
+    let (Some(place), Some(launched), Err(failure)) = (place, launched, captured) else { return false };
     record.warnings.push(format!("what the workload left was not captured: {}", one_line(&failure)));
-    match ports.workspaces.retain(place) {
-        Ok(root) => {
-            let host_path = std::os::unix::ffi::OsStringExt::into_vec(root.into_os_string());
-            record.workspace = WorkspaceFate::Retained { host_path };
-            true
-        }
-        // There is nothing to keep either.
-        Err(_) => false,
-    }
+    retain(ports.workspaces, record, place, &launched.mount);
+    true
 }

@@ -1,8 +1,9 @@
 //! What every implementation of [`Workspaces`] keeps.
 
 use crate::fake::RecordingSink;
-use crate::{Workspace, WorkspaceMount, WorkspaceRequest, Workspaces};
+use crate::{Workspace, WorkspaceError, WorkspaceMount, WorkspaceRequest, Workspaces};
 use isobox_domain::change::{ChangeLine, Mode, NotCapturedReason};
+use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::WorkspaceSource;
 use libtest_mimic::{Failed, Trial};
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,6 +46,7 @@ type Case = fn(&dyn WorkspacesFixture) -> Result<(), Failed>;
 
 const CASES: &[(&str, Case)] = &[
     ("has_exactly_the_files_of_the_commit_and_a_git_directory", has_exactly_the_files),
+    ("a_working_directory_that_the_commit_does_not_have_is_refused", missing_directory_is_refused),
     ("shares_no_inode_with_the_source", shares_no_inode),
     ("untouched_gives_no_line", untouched_gives_no_line),
     ("what_changed_is_captured_byte_for_byte_in_path_order", changes_are_captured),
@@ -74,6 +76,21 @@ fn has_exactly_the_files(fixture: &dyn WorkspacesFixture) -> Result<(), Failed> 
     assert_eq!(files(&root(&workspace)), expected);
     assert!(root(&workspace).join(".git").is_dir());
     Ok(())
+}
+
+fn missing_directory_is_refused(fixture: &dyn WorkspacesFixture) -> Result<(), Failed> {
+    let workspaces = fixture.workspaces();
+    for (directory, is_there) in [("data", true), ("dat", false), ("README.md", false), ("build", false)] {
+        let source = WorkspaceSource { working_directory: Some(RepoPath::parse(directory)?), ..fixture.source() };
+        let reserved = workspaces.reserve()?;
+        match workspaces.create(&reserved, &WorkspaceRequest { source: &source }) {
+            Ok(_) => assert!(is_there, "{directory}"),
+            Err(WorkspaceError::Refused { reason, .. }) => assert!(!is_there && reason.contains(directory), "{reason}"),
+            Err(error) => return Err(error.into()),
+        }
+        workspaces.dispose(&reserved)?;
+    }
+    nothing_is_left(fixture)
 }
 
 fn shares_no_inode(fixture: &dyn WorkspacesFixture) -> Result<(), Failed> {

@@ -84,11 +84,6 @@ impl ScriptedBackend {
         Self { capabilities, refusal: None, play: Arc::new(play) }
     }
 
-    /// The same backend with other capabilities, under their name.
-    pub fn with_capabilities(self, capabilities: Capabilities) -> Self {
-        Self { capabilities, ..self }
-    }
-
     /// The same backend, refusing every launch for `reason`.
     pub fn refusing(self, reason: impl Into<String>) -> Self {
         Self { refusal: Some(reason.into()), ..self }

@@ -93,7 +93,12 @@ impl Workspaces for DirectoryWorkspaces {
         Ok(WorkspaceMount::Directory { host_path })
     }
 
-    fn create(&self, reserved: &[u8], _request: &WorkspaceRequest<'_>) -> Result<Workspace, WorkspaceError> {
+    fn create(&self, reserved: &[u8], request: &WorkspaceRequest<'_>) -> Result<Workspace, WorkspaceError> {
+        if let Some(directory) = &request.source.working_directory
+            && !self.files.keys().any(|path| path.is_below(directory))
+        {
+            return Err(WorkspaceError::not_committed(directory, &request.source.commit));
+        }
         let host_path = container(reserved).join("root");
         self.write(&host_path).map_err(|e| failure("write the workspace", e))?;
         Ok(Workspace { mount: WorkspaceMount::Directory { host_path }, state: reserved.to_vec(), notices: vec![] })

@@ -34,8 +34,8 @@ use target::Target;
 use trouble::while_doing;
 
 impl GixRepository {
-    /// Whether a Promotion into this repository is in progress, or was killed and is to be settled by `begin_promotion`. One look
-    /// at the file system.
+    /// Whether a Promotion into this repository is in progress, or was killed and is to be settled by
+    /// `begin_promotion`. One look at the file system.
     pub fn has_unfinished_promotion(&self) -> bool {
         let state = [HOME, STATE].join(&b'/');
         self.common_dir().join(std::ffi::OsStr::from_bytes(&state)).symlink_metadata().is_ok()

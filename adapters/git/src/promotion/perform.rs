@@ -1,8 +1,8 @@
 //! Moving: everything out of the way, then everything into its place; and the way back.
 //!
 //! A path is changed by at most two renames, and what the stage holds tells which of them were done: `old/<n>` is there
-//! once the old file was moved away, `new/<n>` is gone once the new one is in its place. So every step can be repeated, and every
-//! step can be undone, however often the process is killed.
+//! once the old file was moved away, `new/<n>` is gone once the new one is in its place. So every step can be repeated,
+//! and every step can be undone, however often the process is killed.
 
 use super::dir::{Dir, is_dir};
 use super::journal::{Entry, Fingerprint, JournalReader, New, Old};
@@ -110,8 +110,8 @@ impl<'a> Mover<'a> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(conflict(path, "it is not there any more"));
             }
-            // On an overlay file system, a directory of a lower layer cannot be renamed. Its own permissions are then lost if this
-            // is undone: what was in it is put back into a fresh one.
+            // On an overlay file system, a directory of a lower layer cannot be renamed. Its own permissions are then
+            // lost if this is undone: what was in it is put back into a fresh one.
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices && entry.old == Old::Directory => {
                 let parent = self.parent(&entry.path).map_err(while_doing_to("open the directory of", path))?;
                 return remove_empty_tree(parent, entry.path.file_name()).map_err(while_doing_to("remove", path));

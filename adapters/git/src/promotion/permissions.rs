@@ -21,8 +21,8 @@ pub(super) struct Permissions {
 impl Permissions {
     /// Those of a file in place of `replaced`, or else in the directory `nearest` of the working tree `root`.
     ///
-    /// A replaced file hands on its bits. Root, writing for somebody else, gives a file to the owner of the root with the
-    /// bits of the directory: its own umask says nothing about theirs.
+    /// A replaced file hands on its bits. Root, writing for somebody else, gives a file to the owner of the root with
+    /// the bits of the directory: its own umask says nothing about theirs.
     pub(super) fn of_new(replaced: Option<&FileStat>, nearest: &FileStat, root: &FileStat) -> Self {
         let is_root = geteuid().is_root();
         let group = if nearest.st_mode & SETGID != 0 { nearest.st_gid } else { root.st_gid };
@@ -82,8 +82,8 @@ impl Permissions {
     }
 }
 
-/// Makes a private directory of isobox's own; root makes it for the owner of the directory that holds it, who has to be able
-/// to settle what root left.
+/// Makes a private directory of isobox's own; root makes it for the owner of the directory that holds it, who has to be
+/// able to settle what root left.
 pub(super) fn make_own_dir(parent: &Dir, name: &[u8]) -> io::Result<()> {
     parent.make_dir(name, 0o700)?;
     give_to_owner(parent, name)

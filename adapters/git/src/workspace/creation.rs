@@ -28,6 +28,9 @@ pub(super) fn create(
     source: &WorkspaceSource,
 ) -> Result<Workspace, WorkspaceError> {
     let pinned = Pinned::read(repository, &source.commit)?;
+    if let Some(directory) = source.working_directory.as_ref().filter(|directory| !pinned.has_directory(directory)) {
+        return Err(WorkspaceError::not_committed(directory, &source.commit));
+    }
     if !layout.root().is_dir() {
         make_directories(layout).map_err(|e| failure("make the workspace's directory", e))?;
     }

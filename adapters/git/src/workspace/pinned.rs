@@ -61,6 +61,12 @@ impl Pinned {
         Ok(pinned)
     }
 
+    /// Whether the Workspace has this directory.
+    pub(super) fn has_directory(&self, path: &RepoPath) -> bool {
+        let is_submodule = |tracked: &Tracked| tracked.mode == Mode::Submodule && tracked.path == *path;
+        self.tracked.iter().any(|tracked| tracked.path.is_below(path) || is_submodule(tracked))
+    }
+
     fn add_layer(
         &mut self,
         repository: gix::Repository,

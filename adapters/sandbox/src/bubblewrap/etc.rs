@@ -17,8 +17,8 @@ pub(super) const SHOWN: [&str; 7] = [
     "/etc/ssl/certs",
 ];
 
-/// Small files of the host's `/etc` that are copied, which takes `bwrap` less time than a mount: for the dynamic loader, TLS,
-/// and names of protocols.
+/// Small files of the host's `/etc` that are copied, which takes `bwrap` less time than a mount: for the dynamic
+/// loader, TLS, and names of protocols.
 const COPIED: [&str; 5] =
     ["/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/protocols", "/etc/services", "/etc/ssl/openssl.cnf"];
 

@@ -22,7 +22,8 @@ impl Output {
         Self { pipe: Some(pipe), buffer: vec![0; PIECE_BYTES].into_boxed_slice() }
     }
 
-    /// Reads one piece and passes it on; blocks if there is nothing. At the end, or if `pass` closes it, the pipe is closed.
+    /// Reads one piece and passes it on; blocks if there is nothing. At the end, or if `pass` closes it, the pipe is
+    /// closed.
     pub(super) fn pass_on(&mut self, pass: impl FnMut(&[u8]) -> Flow) -> io::Result<usize> {
         self.pass_at_most(PIECE_BYTES, pass)
     }

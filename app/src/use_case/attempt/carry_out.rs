@@ -13,8 +13,6 @@ use isobox_ports::{
     WorkspaceRequest, Workspaces,
 };
 use std::error::Error;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 
 /// How an attempt went, beside what its record says.
 #[derive(Debug)]
@@ -102,31 +100,11 @@ fn make(
 ) -> Result<(Workspace, Timestamp), Unmade> {
     let workspace = ports.workspaces.create(place, &WorkspaceRequest { source: &record.source });
     let workspace = workspace.map_err(|error| Unmade::of(error, Standing::Incomplete))?;
-    let standing = || Standing::Captured(workspace.mount.clone());
-    if let Some(missing) = missing_directory(record, &workspace.mount) {
-        return Err(Unmade::of(missing, standing()));
-    }
     let started_at = ports.clock.now();
     let launched = Launched { started_at, mount: workspace.mount.clone() };
-    launched.note(attempt).map_err(|error| Unmade::of(error, standing()))?;
+    let noted = launched.note(attempt);
+    noted.map_err(|error| Unmade::of(error, Standing::Captured(workspace.mount.clone())))?;
     Ok((workspace, started_at))
-}
-
-/// The caller can stand in a directory that Git does not know: it is then in no Workspace.
-fn missing_directory(record: &TaskRecord, mount: &WorkspaceMount) -> Option<Failure> {
-    let directory = record.source.working_directory.as_ref()?;
-    let WorkspaceMount::Directory { host_path } = mount;
-    let place = host_path.join(OsStr::from_bytes(directory.as_bytes()));
-    // The Workspace is as isobox made it: nothing was started in it yet.
-    let is_there = std::fs::symlink_metadata(place).is_ok_and(|found| found.is_dir());
-    let message = || {
-        format!(
-            "the current directory, {directory}, is not part of commit {}: it is ignored, or empty, or was not committed; \
-             change to one that is, and try again",
-            record.source.commit.short()
-        )
-    };
-    (!is_there).then(|| Failure::new(FailureKind::General, message()))
 }
 
 fn launch(

@@ -3,13 +3,12 @@
 use super::carry_out::{Performed, Standing};
 use super::{Attempted, Ports, Progress, Retention, TaskRequest, Tell};
 use crate::failure::{Failure, one_line};
-use crate::use_case::disposal::Disposal;
+use crate::use_case::disposal::{Disposal, retain};
 use crate::use_case::view;
 use isobox_domain::content::ContentId;
 use isobox_domain::escape::Escaped;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
 use isobox_ports::{Attempt, WorkspaceMount};
-use std::os::unix::ffi::OsStrExt;
 
 /// Forgets an attempt in which nothing was made.
 pub(super) fn give_up(attempt: Box<dyn Attempt>, failure: Failure) -> Failure {
@@ -66,22 +65,11 @@ fn clear_up(
 
 // A Workspace is kept where the user asked for it, and where it alone holds what the workload did.
 fn settle_fate(ports: &Ports<'_>, request: &TaskRequest, record: &mut TaskRecord, place: &[u8], standing: &Standing) {
-    let is_kept = match standing {
-        Standing::Incomplete => return,
-        Standing::Captured(_) => request.retention == Retention::Retain,
-        Standing::Needed(_) => true,
-    };
-    if !is_kept {
-        record.workspace = WorkspaceFate::Disposed;
-        return;
+    match standing {
+        Standing::Incomplete => {}
+        Standing::Captured(_) if request.retention == Retention::Dispose => record.workspace = WorkspaceFate::Disposed,
+        Standing::Captured(mount) | Standing::Needed(mount) => retain(ports.workspaces, record, place, mount),
     }
-    let root = ports.workspaces.retain(place).unwrap_or_else(|error| {
-        record.warnings.push(format!("the workspace was kept as it was: {}", one_line(&error)));
-        let (Standing::Captured(mount) | Standing::Needed(mount)) = standing else { return Default::default() };
-        let WorkspaceMount::Directory { host_path } = mount;
-        host_path.clone()
-    });
-    record.workspace = WorkspaceFate::Retained { host_path: root.as_os_str().as_bytes().to_vec() };
 }
 
 fn unpublished(failure: Failure, record: &TaskRecord, standing: Standing, disposal: Option<Disposal>) -> Failure {

@@ -7,7 +7,8 @@ use isobox_ports::{ApplyError, ChangeLines, Content, IndexMode, ObjectStore, Sto
 use std::fs;
 use std::path::Path;
 
-/// A store that does something when the content of the last path, `typed`, is opened: all paths before were looked at by then.
+/// A store that does something when the content of the last path, `typed`, is opened: all paths before were looked at
+/// by then.
 struct Meddling<'a> {
     set: &'a ChangeSet,
     meddle: &'a (dyn Fn() + Send + Sync),
