@@ -42,7 +42,8 @@ pub use runtime_backend::{
 pub use store_error::{StoreError, StoreErrorKind};
 pub use task_ids::TaskIds;
 pub use v1::{
-    MAX_V1_FILE_BYTES, MAX_V1_RECORD_BYTES, V1Directories, V1Directory, V1Error, V1File, V1Format, V1Names, V1ParseError,
+    MAX_V1_FILE_BYTES, MAX_V1_RECORD_BYTES, V1Directories, V1Directory, V1Error, V1File, V1Format, V1Names,
+    V1ParseError,
 };
 pub use views::{View, Views};
 pub use workspaces::{Workspace, WorkspaceError, WorkspaceMount, WorkspaceRequest, Workspaces};

@@ -221,7 +221,8 @@ pub(crate) fn record() -> impl Strategy<Value = TaskRecord> {
 }
 
 pub(crate) fn event() -> impl Strategy<Value = Event> {
-    let confirmation = select(vec![Confirmation::Interactive, Confirmation::Piped, Confirmation::Flag, Confirmation::Unknown]);
+    let confirmation =
+        select(vec![Confirmation::Interactive, Confirmation::Piped, Confirmation::Flag, Confirmation::Unknown]);
     let promoted = (host_path(), oid(), option::of(bytes_without_nul()), confirmation, any::<u64>()).prop_map(
         |(host_path, commit, branch, confirmation, paths)| {
             EventKind::Promoted(Promoted { host_path, commit, branch, confirmation, paths })
