@@ -7,6 +7,7 @@ mod misunderstood;
 mod policy_flags;
 mod promote;
 mod telling;
+mod transfer;
 mod workload;
 
 pub(crate) use act::{
@@ -19,6 +20,7 @@ pub(crate) use misunderstood::misunderstood;
 pub(crate) use policy_flags::PolicyFlags;
 pub(crate) use promote::PromoteArguments;
 pub(crate) use telling::{EventTarget, TellingFlags};
+pub(crate) use transfer::{ExportArguments, ImportArguments, LayoutName, TransferCommand};
 pub(crate) use workload::{RunArguments, ToolArguments};
 
 use crate::output::console::Colour;
@@ -139,6 +141,9 @@ pub(crate) enum Command {
     /// The commands that help with isobox itself.
     #[command(flatten)]
     Learn(LearnCommand),
+    /// The commands that move records.
+    #[command(flatten)]
+    Transfer(TransferCommand),
     /// Print the version
     #[command(after_help = "Examples:\n  isobox version\n  isobox version --json")]
     Version(VersionArguments),

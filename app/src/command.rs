@@ -10,6 +10,7 @@ mod man;
 mod promote;
 mod rerun;
 mod topics;
+mod transfer;
 mod workload;
 mod workspace;
 
@@ -74,6 +75,7 @@ fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
         Command::Act(command) => act::act(console, command),
         Command::Learn(LearnCommand::Completions(arguments)) => completion::completions(&arguments),
         Command::Learn(LearnCommand::Man(arguments)) => man::man(&arguments),
+        Command::Transfer(command) => transfer::transfer(console, &command),
         Command::Version(arguments) => help::version(&arguments),
         Command::Help(arguments) => help::help(&arguments),
     }

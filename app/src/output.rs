@@ -5,6 +5,7 @@ pub(crate) mod changes;
 pub(crate) mod console;
 pub(crate) mod errors;
 pub(crate) mod events;
+pub(crate) mod import;
 pub(crate) mod lifecycle;
 pub(crate) mod list;
 pub(crate) mod pager;

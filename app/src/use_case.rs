@@ -4,6 +4,8 @@ pub(crate) mod attempt;
 pub(crate) mod cat;
 pub(crate) mod diff;
 mod disposal;
+pub(crate) mod export;
+pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod logs;

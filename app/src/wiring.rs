@@ -1,6 +1,9 @@
 //! Which adapter stands behind which port: the only file that names adapters.
 
 mod acting;
+mod transfer;
+
+pub(crate) use transfer::v1_directories;
 
 use crate::cli::Place;
 use crate::failure::{Failure, FailureKind};
@@ -17,6 +20,7 @@ use isobox_host::{
 use isobox_ports::{Attempts, Clock, ObjectStore, PolicySource, RecordLog, RuntimeBackend};
 use isobox_sandbox::{BubblewrapBackend, HostBackend};
 use isobox_store::{FsTaskStore, FsViews};
+use isobox_v1::{FsExports, FsV1Directories, V1Json};
 use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -100,6 +104,15 @@ impl Location {
         }
     }
 
+    fn create_store(&self) -> Result<Store, Failure> {
+        let Self { records, views } = self;
+        // Before anything is in it: a directory for records may lie in the very repository that must stay clean.
+        if records == views {
+            self.views().create()?;
+        }
+        Ok(Store { store: FsTaskStore::create(records)?, views: self.views(), directory: records.clone() })
+    }
+
     fn views(&self) -> FsViews {
         FsViews::new(self.views.clone())
     }
@@ -157,12 +170,7 @@ impl Project {
 
     /// The project's store, made if it is not there.
     pub(crate) fn create_store(&self) -> Result<Store, Failure> {
-        let Location { records, views } = &self.location;
-        // Before anything is in it: a directory for records may lie in the very repository that must stay clean.
-        if records == views {
-            self.location.views().create()?;
-        }
-        Ok(Store { store: FsTaskStore::create(records)?, views: self.location.views(), directory: records.clone() })
+        self.location.create_store()
     }
 
     /// Host paths that `written` in a policy stand for; those that must not be exposed are refused.
@@ -179,20 +187,7 @@ impl Project {
 
     /// The arguments of a command as they may be kept. The user's key is needed, and made, only when one looks like a secret.
     pub(crate) fn masked(&self, arguments: &[Vec<u8>]) -> Result<Vec<RecordedArgument>, Failure> {
-        let key: RefCell<Option<Result<MaskKey, MaskKeyError>>> = RefCell::default();
-        let masked = masking::mask(arguments, &|secret| {
-            let mut key = key.borrow_mut();
-            let key = key.get_or_insert_with(|| MaskKey::load_or_create(&self.directories));
-            // Without a key nothing is recorded: see below.
-            key.as_ref().map_or(isobox_domain::content::ContentId::new([0; 32]), |key| key.digest(secret))
-        });
-        match key.into_inner() {
-            Some(Err(error)) => {
-                let what = "mask the secrets of the command for its record";
-                Err(Failure::new(FailureKind::General, what).because(error))
-            }
-            None | Some(Ok(_)) => Ok(masked),
-        }
+        masked(&self.directories, arguments)
     }
 
     /// Makes the directory that Workspaces lie in.
@@ -279,6 +274,24 @@ pub(crate) fn initialise(directory: Option<&Path>) -> Result<Initialised, Failur
     let (files, policy) = (FsProjectFiles::new(&root), YamlPolicySource::new(&root));
     let written = init::init(&init::Ports { files: &files, policy: &policy }, POLICY_PATH, default_policy_text())?;
     Ok(Initialised { root, written })
+}
+
+/// The arguments of a command as they may be kept; see [`Project::masked`].
+fn masked(directories: &Directories, arguments: &[Vec<u8>]) -> Result<Vec<RecordedArgument>, Failure> {
+    let key: RefCell<Option<Result<MaskKey, MaskKeyError>>> = RefCell::default();
+    let masked = masking::mask(arguments, &|secret| {
+        let mut key = key.borrow_mut();
+        let key = key.get_or_insert_with(|| MaskKey::load_or_create(directories));
+        // Without a key nothing is recorded: see below.
+        key.as_ref().map_or(isobox_domain::content::ContentId::new([0; 32]), |key| key.digest(secret))
+    });
+    match key.into_inner() {
+        Some(Err(error)) => {
+            let what = "mask the secrets of the command for its record";
+            Err(Failure::new(FailureKind::General, what).because(error))
+        }
+        None | Some(Ok(_)) => Ok(masked),
+    }
 }
 
 fn discover(directory: Option<&Path>) -> Result<GixRepository, Failure> {

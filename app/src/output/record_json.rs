@@ -8,6 +8,7 @@ use isobox_domain::event::{Event, EventKind, Promoted};
 use isobox_domain::outcome::{Exit, MemoryScope};
 use isobox_domain::policy::{BackendChoice, EffectivePolicy};
 use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, TaskRecord, WorkspaceFate};
+use isobox_domain::v1::ORIGIN_EXTENSION;
 use serde_json::{Map, Value, json};
 
 /// Version of the document's fields.
@@ -53,9 +54,18 @@ fn fields(record: &TaskRecord, digest: &ContentId, events: &[Event], report: Val
         "parents": record.parents.iter().map(ToString::to_string).collect::<Vec<_>>(),
     });
     match fields {
-        Value::Object(fields) => fields,
+        Value::Object(mut fields) => {
+            fields.extend(origin(record).map(|origin| ("origin".to_owned(), origin.into())));
+            fields
+        }
         _ => Map::new(),
     }
+}
+
+/// Where an imported record comes from; nothing for one of isobox's own.
+pub(crate) fn origin(record: &TaskRecord) -> Option<String> {
+    let origin = record.extensions.iter().find(|(name, _)| name == ORIGIN_EXTENSION);
+    origin.map(|(_, value)| Escaped(value).to_string())
 }
 
 /// The name of a kind of Sandbox.
@@ -145,6 +155,8 @@ fn result(record: &TaskRecord) -> Value {
             "diff": artifact(artifacts.patch, "artifacts/diff.patch"),
             "change_set": artifacts.change_set.map(change_set),
             "workspace_git": artifacts.workspace_git.map(reference),
+            "v1_record": artifacts.v1_record.map(reference),
+            "v1_files": artifacts.v1_files.map(reference),
         },
         "changes": artifacts.change_set.map(|set| changes(&set)),
         "stdin": record.stdin.map(reference),

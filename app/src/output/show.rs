@@ -21,6 +21,9 @@ pub(crate) fn show(out: &mut dyn Write, record: &TaskRecord, digest: &ContentId,
     }
     field("created", record.created_at.to_string())?;
     field("ended", record.ended_at.to_string())?;
+    if let Some(origin) = record_json::origin(record) {
+        field("origin", format!("imported ({origin}); not checked by this isobox"))?;
+    }
     field("source", source(record))?;
     field("workspace", workspace(record))?;
     field("changes", changes(record))?;

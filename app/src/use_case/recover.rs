@@ -6,6 +6,7 @@ use crate::use_case::disposal::{self, Disposal, Launched, retain};
 use crate::use_case::view;
 use isobox_domain::policy::ViewLimit;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
+use isobox_domain::v1::is_imported;
 use isobox_ports::{Attempt, Attempts, Clock, ObjectStore, RecordLog, Role, StoreError, Views, Workspaces};
 
 /// What a recovery touches.
@@ -43,6 +44,10 @@ pub(crate) const RECOVERY: &str = "recovery";
 fn finish(ports: &Ports<'_>, mut attempt: Box<dyn Attempt>, views: ViewLimit, tell: Tell<'_>) -> Result<(), Failure> {
     // A store that cannot note it can perhaps still record what is left, or forget it.
     attempt.note(RECOVERY, b"").ok();
+    // The directory that an import was killed over is still there, to be imported again.
+    if is_imported(attempt.draft()) {
+        return Ok(attempt.discard()?);
+    }
     let is_published = is_published(ports.records, attempt.draft())?;
     if !is_published && !disposal::is_disposal(&*attempt)? {
         return record_interruption(ports, attempt, views, tell);

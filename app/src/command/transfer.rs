@@ -1,0 +1,96 @@
+//! `isobox import` and `isobox export`.
+
+use super::look::Named;
+use crate::cli::{ExportArguments, ImportArguments, LayoutName, TransferCommand};
+use crate::exit_code::ExitCode;
+use crate::failure::{Failure, FailureKind, one_line};
+use crate::output::console::Console;
+use crate::output::import::ImportWriter;
+use crate::output::stdout::{for_documents, unwritten};
+use crate::output::text::counted;
+use crate::use_case::export::{self, Exported, Layout};
+use crate::use_case::import;
+use crate::use_case::select::Selected;
+use crate::wiring::{self, Store};
+use std::path::Path;
+
+/// Does what a command that moves records says.
+pub(super) fn transfer(console: Console, command: &TransferCommand) -> Result<ExitCode, Failure> {
+    match command {
+        TransferCommand::Import(arguments) => import(console, arguments),
+        TransferCommand::Export(arguments) => export(console, arguments),
+    }
+}
+
+/// Imports record directories; each that cannot be is told, and makes the command end with 1.
+fn import(console: Console, arguments: &ImportArguments) -> Result<ExitCode, Failure> {
+    let store = Store::create(&arguments.place)?;
+    let mut writer = ImportWriter::new(for_documents(), console, arguments.json).map_err(unwritten)?;
+    for path in &arguments.paths {
+        match wiring::v1_directories(path) {
+            Err(error) => writer.unreadable(path, &one_line(&error)).map_err(unwritten)?,
+            Ok(directories) => store.with_import_ports(|ports| {
+                import::import(ports, &directories, &mut |name, verdict| {
+                    writer.add(path, name, &verdict).map_err(unwritten)
+                })
+            })?,
+        }
+    }
+    match writer.finish().map_err(unwritten)? {
+        0 => Ok(ExitCode::SUCCESS),
+        _ => Ok(ExitCode::NO),
+    }
+}
+
+/// Exports one Task, or all.
+fn export(console: Console, arguments: &ExportArguments) -> Result<ExitCode, Failure> {
+    let layout = match arguments.layout {
+        LayoutName::View => Layout::View,
+        LayoutName::V1 => Layout::V1,
+    };
+    if arguments.task == "@all" {
+        return export_all(console, arguments, layout);
+    }
+    let Named { store, selected } = Named::find(&arguments.place, &arguments.task)?;
+    let task = selected.record.task;
+    match store.with_export_ports(&arguments.destination, |ports| export::export(ports, &selected, layout))? {
+        Exported::Made => console.line(&format!("exported {task} into {}", shown(&arguments.destination))),
+        Exported::There => {
+            let place = shown(&arguments.destination.join(task.to_string()));
+            return Err(Failure::new(FailureKind::General, format!("{place} is there already; nothing was exported"))
+                .with_hint("choose another directory, or remove this one"));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+// The list is newest first: of a Task with several attempts the newest one makes the directory, and is there for the others.
+fn export_all(console: Console, arguments: &ExportArguments, layout: Layout) -> Result<ExitCode, Failure> {
+    let store = Store::find(&arguments.place, None)?;
+    let (mut made, mut there, mut failed) = (0, 0, 0);
+    store.with_export_ports(&arguments.destination, |ports| -> Result<(), Failure> {
+        for entry in ports.records.list()? {
+            let exported = entry.map_err(Failure::from).and_then(|entry| {
+                let Some(record) = ports.records.load(&entry.record)? else { return Ok(Exported::There) };
+                export::export(ports, &Selected { digest: entry.record, record }, layout)
+            });
+            match exported {
+                Ok(Exported::Made) => made += 1,
+                Ok(Exported::There) => there += 1,
+                Err(failure) => {
+                    failed += 1;
+                    console.warning(&one_line(&failure));
+                }
+            }
+        }
+        Ok(())
+    })?;
+    let rest = if there == 0 { String::new() } else { format!("; {} there already", counted(there, "attempt")) };
+    console.line(&format!("exported {} into {}{rest}", counted(made, "task"), shown(&arguments.destination)));
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::NO })
+}
+
+fn shown(path: &Path) -> String {
+    use std::os::unix::ffi::OsStrExt;
+    isobox_domain::escape::Escaped(path.as_os_str().as_bytes()).to_string()
+}

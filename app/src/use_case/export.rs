@@ -1,0 +1,190 @@
+//! Exports a record as a directory of plain files.
+
+use crate::failure::{Failure, FailureKind};
+use crate::output::{record_json, report_json};
+use crate::use_case::select::Selected;
+use isobox_domain::content::ContentRef;
+use isobox_domain::event::Event;
+use isobox_domain::repo_path::RepoPath;
+use isobox_domain::v1::{self, DIFF_FILE, RECORD_FILE, STDERR_FILE, STDOUT_FILE, V1Output, V1Record};
+use isobox_ports::{Content, Export, ExportError, Exports, MAX_V1_RECORD_BYTES, ObjectStore, RecordLog, V1Format};
+use std::collections::HashSet;
+use std::io::Read;
+
+/// What an Export touches.
+#[derive(Clone, Copy)]
+pub(crate) struct Ports<'a> {
+    pub(crate) records: &'a dyn RecordLog,
+    pub(crate) objects: &'a dyn ObjectStore,
+    pub(crate) format: &'a dyn V1Format,
+    pub(crate) exports: &'a dyn Exports,
+}
+
+/// What the directory looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// As a View.
+    View,
+    /// As the existing tool writes it; an imported record comes out as it went in.
+    V1,
+}
+
+/// What came of an Export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exported {
+    /// The directory is there.
+    Made,
+    /// Something of its name was there before; nothing was changed.
+    There,
+}
+
+/// Exports a record into a directory that is named after its Task.
+pub(crate) fn export(ports: &Ports<'_>, selected: &Selected, layout: Layout) -> Result<Exported, Failure> {
+    let begun = ports.exports.begin(&selected.record.task.to_string());
+    let made = begun.map_err(Failure::from).and_then(|export| {
+        let mut writer = Writer { objects: ports.objects, export, written: HashSet::new() };
+        let events = crate::use_case::list::events(ports.records, &selected.digest)?;
+        match layout {
+            Layout::View => view(ports, &mut writer, selected, &events)?,
+            Layout::V1 => v1(ports, &mut writer, selected, &events)?,
+        }
+        writer.export.finish().map_err(Failure::from)
+    });
+    match made {
+        Ok(()) => Ok(Exported::Made),
+        Err(failure) if is_there(&failure) => Ok(Exported::There),
+        Err(failure) => Err(failure.while_doing(format!("export {}", selected.record.task))),
+    }
+}
+
+fn is_there(failure: &Failure) -> bool {
+    let error = failure.source.as_ref().and_then(|source| source.downcast_ref::<ExportError>());
+    matches!(error, Some(ExportError::Exists { .. }))
+}
+
+impl From<ExportError> for Failure {
+    fn from(error: ExportError) -> Self {
+        Self::new(FailureKind::General, "nothing was exported").because(error)
+    }
+}
+
+fn view(ports: &Ports<'_>, writer: &mut Writer<'_>, selected: &Selected, events: &[Event]) -> Result<(), Failure> {
+    let (record, digest) = (&selected.record, &selected.digest);
+    let report = report_json::document(ports.objects, record)?;
+    let json = record_json::view_document(record, digest, events, report);
+    writer.bytes(RECORD_FILE, &json)?;
+    let artifacts = &record.artifacts;
+    for (path, artifact) in
+        [(STDOUT_FILE, artifacts.stdout), (STDERR_FILE, artifacts.stderr), (DIFF_FILE, artifacts.patch)]
+    {
+        if artifact.is_some() {
+            writer.artifact(&own_path(path)?, artifact)?;
+        }
+    }
+    Ok(())
+}
+
+fn v1(ports: &Ports<'_>, writer: &mut Writer<'_>, selected: &Selected, events: &[Event]) -> Result<(), Failure> {
+    let record = &selected.record;
+    let (json, v1) = match record.artifacts.v1_record {
+        None => {
+            let v1 = V1Record::of(record, events);
+            (ports.format.encode(&v1), v1)
+        }
+        Some(reference) => {
+            let json = writer.read(reference)?;
+            // A record that says nothing leaves its artifacts where the existing tool puts them.
+            let v1 = ports.format.parse(&json).unwrap_or_else(|_| V1Record::of(record, events));
+            (json, v1)
+        }
+    };
+    writer.bytes(RECORD_FILE, &json)?;
+    let missing = v1::missing(record);
+    let artifacts = &record.artifacts;
+    for (output, artifact) in
+        [(&v1.stdout, artifacts.stdout), (&v1.stderr, artifacts.stderr), (&v1.diff, artifacts.patch)]
+    {
+        if let V1Output::File(path) = output
+            && !missing.contains(path)
+        {
+            writer.artifact(path, artifact)?;
+        }
+    }
+    artifacts.v1_files.map_or(Ok(()), |archive| unpack(writer, archive))
+}
+
+/// Writes the files of an archive as `import` makes it.
+fn unpack(writer: &mut Writer<'_>, archive: ContentRef) -> Result<(), Failure> {
+    let damaged = |why: String| Failure::new(FailureKind::Store, "read the files of an imported record").because(why);
+    let mut content = writer.open(archive)?;
+    let mut left = archive.length;
+    while left > 0 {
+        let mut take = |length: u64| -> Result<Vec<u8>, Failure> {
+            let mut bytes = Vec::new();
+            let read = (&mut content).take(length).read_to_end(&mut bytes);
+            read.map_err(|error| damaged(error.to_string()))?;
+            left = left.saturating_sub(length);
+            Ok(bytes)
+        };
+        let short = || damaged("the archive ends early".to_owned());
+        let length = take(4)?.try_into().map(u32::from_le_bytes).map_err(|_| short())?;
+        let path = RepoPath::parse(take(length.into())?).map_err(|error| damaged(error.to_string()))?;
+        let length = take(8)?.try_into().map(u64::from_le_bytes).map_err(|_| short())?;
+        left = left.checked_sub(length).ok_or_else(short)?;
+        writer.write(&path, &mut (&mut content).take(length))?;
+    }
+    Ok(())
+}
+
+fn own_path(path: &str) -> Result<RepoPath, Failure> {
+    RepoPath::parse(path).map_err(|error| Failure::new(FailureKind::General, error.to_string()))
+}
+
+struct Writer<'a> {
+    objects: &'a dyn ObjectStore,
+    export: Box<dyn Export>,
+    /// Hostile records name a file twice.
+    written: HashSet<RepoPath>,
+}
+
+impl Writer<'_> {
+    fn bytes(&mut self, path: &str, bytes: &[u8]) -> Result<(), Failure> {
+        self.write(&own_path(path)?, &mut &bytes[..])
+    }
+
+    /// Writes a file with the content of an artifact; an absent one is empty.
+    fn artifact(&mut self, path: &RepoPath, artifact: Option<ContentRef>) -> Result<(), Failure> {
+        match artifact {
+            None => self.write(path, &mut std::io::empty()),
+            Some(artifact) => {
+                let mut content = self.open(artifact)?;
+                self.write(path, &mut content)
+            }
+        }
+    }
+
+    fn write(&mut self, path: &RepoPath, content: &mut dyn Read) -> Result<(), Failure> {
+        match self.written.insert(path.clone()) {
+            true => Ok(self.export.write(path, content)?),
+            // The first one counts; the archive is read on behind it.
+            false => std::io::copy(content, &mut std::io::sink())
+                .map(drop)
+                .map_err(|error| Failure::new(FailureKind::Store, "read an artifact").because(error)),
+        }
+    }
+
+    fn open(&self, artifact: ContentRef) -> Result<Content, Failure> {
+        let gone = || {
+            Failure::new(FailureKind::Store, format!("{} is not in the task store", artifact.id))
+                .with_hint("it was pruned, or the store lost it")
+        };
+        self.objects.open(&artifact.id)?.ok_or_else(gone)
+    }
+
+    fn read(&self, artifact: ContentRef) -> Result<Vec<u8>, Failure> {
+        let mut bytes = Vec::new();
+        let read = self.open(artifact)?.take(MAX_V1_RECORD_BYTES).read_to_end(&mut bytes);
+        read.map_err(|error| Failure::new(FailureKind::Store, "read the v1 record").because(error))?;
+        Ok(bytes)
+    }
+}
