@@ -114,7 +114,9 @@ fn assert_store_is_whole(project: &Project) -> String {
     }
     assert_eq!(list.code, 0, "{list:?}");
     let document: serde_json::Value = serde_json::from_str(&list.stdout).expect("a JSON document");
-    for task in document["tasks"].as_array().expect("tasks") {
+    let tasks = document["tasks"].as_array().expect("tasks").iter();
+    // What was interrupted and is not on record yet has nothing to show.
+    for task in tasks.filter(|task| !task["record"].is_null()) {
         let id = task["id"].as_str().expect("an id");
         let show = project.isobox(&["show", "--json", id]);
         assert_eq!(show.code, 0, "{show:?}");

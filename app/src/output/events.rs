@@ -8,11 +8,13 @@ use crate::wiring;
 use isobox_domain::escape::Escaped;
 use isobox_domain::outcome::Exit;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
+use rustix::io::Errno;
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use serde_json::{Value, json};
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The open files that scripts read.
 #[derive(Debug, Default)]
@@ -34,12 +36,11 @@ impl Telling {
             })
         };
         let id_file = flags.id_file.as_deref().map(|path| opened(path, File::create(path)));
-        let events = flags.events.as_ref().map(|target| {
-            let path = match target {
-                EventTarget::File(path) => path.clone(),
-                EventTarget::Descriptor(number) => PathBuf::from(format!("/proc/self/fd/{number}")),
-            };
-            opened(&path, File::options().append(true).create(matches!(target, EventTarget::File(_))).open(&path))
+        let events = flags.events.as_ref().map(|target| match target {
+            EventTarget::File(path) => opened(path, File::options().append(true).create(true).open(path)),
+            EventTarget::Descriptor(number) => {
+                opened(Path::new(&format!("fd:{number}")), duplicate_of_descriptor(*number))
+            }
         });
         Ok(Self { id_file: id_file.transpose()?, events: events.transpose()?, is_lossy: Cell::new(false) })
     }
@@ -84,6 +85,18 @@ impl Telling {
         let written = file.map_or(Ok(()), |mut file| file.write_all(text.as_bytes()));
         // A workload that runs is not ended because a script cannot be told.
         self.is_lossy.set(self.is_lossy.get() || written.is_err());
+    }
+}
+
+/// A descriptor that the caller left open, by its number. It shares its place in the file with the caller's own.
+fn duplicate_of_descriptor(number: u32) -> io::Result<File> {
+    let own = pidfd_open(getpid(), PidfdFlags::empty())?;
+    let descriptor = i32::try_from(number).map_err(io::Error::other)?;
+    match pidfd_getfd(&own, descriptor, PidfdGetfdFlags::empty()) {
+        Ok(descriptor) => Ok(File::from(descriptor)),
+        // Some containers forbid the call; then what a file holds already is at least not written over.
+        Err(Errno::PERM | Errno::NOSYS) => File::options().append(true).open(format!("/proc/self/fd/{number}")),
+        Err(errno) => Err(errno.into()),
     }
 }
 

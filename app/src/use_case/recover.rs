@@ -7,7 +7,9 @@ use crate::use_case::view;
 use isobox_domain::policy::ViewLimit;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
 use isobox_domain::v1::is_imported;
-use isobox_ports::{Attempt, Attempts, Clock, ObjectStore, RecordLog, Role, StoreError, Views, Workspaces};
+use isobox_ports::{
+    Attempt, Attempts, Clock, ObjectStore, RecordLog, Role, StoreError, StoreErrorKind, Views, Workspaces,
+};
 
 /// What a recovery touches.
 #[derive(Clone, Copy)]
@@ -64,7 +66,11 @@ fn is_published(records: &dyn RecordLog, draft: &TaskRecord) -> Result<bool, Sto
     let is_it = |entry: &isobox_domain::record::RecordEntry| entry.task == draft.task && entry.attempt == draft.attempt;
     // A damaged entry is no proof of a record. Two that attempted a Task once more at the same time got one number.
     for entry in entries.filter_map(Result::ok).filter(is_it) {
-        if records.load(&entry.record)?.is_some_and(|record| record.salt == draft.salt) {
+        let record = match records.load(&entry.record) {
+            Err(error) if error.kind == StoreErrorKind::Damaged => continue,
+            loaded => loaded?,
+        };
+        if record.is_some_and(|record| record.salt == draft.salt) {
             return Ok(true);
         }
     }

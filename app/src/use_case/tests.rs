@@ -1,5 +1,6 @@
 //! Tests of the use cases on fakes: what is left when they are over, whatever failed on the way.
 
 mod attempts;
+mod open_tasks;
 mod promotions;
 mod recoveries;

@@ -1,10 +1,13 @@
 //! The `isobox` program as a person or a script meets it: commands, flags, streams, exit codes, files.
 
+mod act;
 mod init;
+mod learn;
 mod look;
 mod place;
 mod preflight;
 mod promote;
+mod schemas;
 mod streams;
 mod support;
 mod surroundings;

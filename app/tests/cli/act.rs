@@ -1,0 +1,236 @@
+//! `reject`, `stop`, `wait`, `rerun`, `workspace`, and the states of `list`.
+
+use crate::support::{assert_refused, document, tool};
+use isobox_tests::{Outcome, Project, User, outcome};
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Stdio};
+
+/// A task that runs until its standard input ends or it is told to end, and its id.
+struct Running {
+    child: Child,
+    task: String,
+}
+
+impl Running {
+    /// Starts a tool call of `script`.
+    fn start(project: &Project, script: &str) -> Self {
+        let mut command = project.isobox_command(&["tool", "--", "sh", "-c", script]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("start isobox");
+        let mut line = String::new();
+        let stderr = child.stderr.as_mut().expect("standard error");
+        // One byte at a time, so that what follows stays for whoever reads on.
+        while !line.ends_with('\n') {
+            let mut byte = [0];
+            stderr.read_exact(&mut byte).expect("a first line");
+            line.push(byte[0].into());
+        }
+        let task = line.split([' ', ':']).find(|word| word.starts_with("task-")).expect("an id").to_owned();
+        Self { child, task }
+    }
+
+    fn wait(self) -> Outcome {
+        outcome(self.child.wait_with_output().expect("wait for isobox"))
+    }
+}
+
+fn listed(project: &Project, task: &str) -> Value {
+    let list = document(&project.isobox(&["list", "--json"]));
+    let tasks = list["tasks"].as_array().expect("tasks").clone();
+    tasks.into_iter().find(|listed| listed["id"] == task).unwrap_or_else(|| panic!("{task} is not in {list}"))
+}
+
+#[test]
+fn a_rejected_result_is_not_promoted_unless_it_is_asked_for_again() {
+    let project = Project::initialised(User::Current);
+    let task = tool(&project, "echo change >> README.md");
+    assert_eq!(listed(&project, &task)["state"], "unreviewed");
+    let rejected = project.isobox(&["reject", &task, "--reason", "not \u{1b}[1m good"]);
+    assert_eq!((rejected.code, rejected.stderr.as_str()), (0, format!("rejected {task}\n").as_str()));
+    assert_eq!(listed(&project, &task)["state"], "rejected");
+    let view = project.read(&format!(".isobox/tasks/{task}/record.json"));
+    assert!(view.contains("\"state\": \"rejected\""), "{view}");
+    assert!(project.isobox(&["show", &task]).stdout.contains("rejected: not \\x1b[1m good"));
+    assert_refused(&project.isobox(&["promote", "--yes", &task]), 4, &["was rejected", "--again"]);
+    assert_eq!(project.read("README.md"), "hello\n");
+    assert_eq!(project.isobox(&["promote", "--yes", "--again", &task]).code, 0);
+    assert_eq!(listed(&project, &task)["state"], "promoted");
+    assert_refused(&project.isobox(&["reject", &task]), 1, &["was promoted before", "nothing was changed"]);
+}
+
+#[test]
+fn a_list_is_narrowed_to_states() {
+    let project = Project::initialised(User::Current);
+    let (first, second) = (tool(&project, "echo one >> README.md"), tool(&project, "true"));
+    assert_eq!(project.isobox(&["reject", &first]).code, 0);
+    let ids = |states: &[&str]| {
+        let list = document(&project.isobox(&[&["list", "--json"], states].concat()));
+        list["tasks"].as_array().expect("tasks").iter().map(|task| task["id"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&["--state", "rejected"]), [json!(first)]);
+    assert_eq!(ids(&["--state", "unreviewed", "--state", "rejected"]), [json!(second), json!(first)]);
+    assert_eq!(ids(&["--state=running"]), Vec::<Value>::new());
+    assert_refused(&project.isobox(&["list", "--state", "done"]), 2, &["done"]);
+}
+
+fn a_task_is_followed_and_stopped_as(user: User) {
+    let project = Project::initialised(user);
+    let running = Running::start(&project, "echo began; echo change >> README.md; cat; echo never");
+    let mut follower = project.isobox_command(&["logs", "--follow", &running.task]);
+    let mut follower = follower.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start isobox");
+    let mut line = String::new();
+    BufReader::new(follower.stdout.as_mut().expect("a pipe")).read_line(&mut line).expect("a line");
+    assert_eq!(line, "began\n");
+    let seen = listed(&project, &running.task);
+    assert_eq!((&seen["state"], &seen["outcome"], &seen["record"]), (&json!("running"), &Value::Null, &Value::Null));
+    let task = running.task.clone();
+    let stopped = project.isobox(&["stop", "@latest"]);
+    assert_eq!((stopped.code, stopped.stderr), (0, format!("isobox task {task}: stopped outcome=interruption\n")));
+    assert_eq!(running.wait().code, 143);
+    let followed = outcome(follower.wait_with_output().expect("wait for isobox"));
+    assert_eq!((followed.code, followed.stdout.as_str()), (0, ""));
+    assert_eq!(listed(&project, &task)["state"], "interrupted");
+    assert_eq!(project.isobox(&["logs", &task]).stdout, "began\n");
+    assert_eq!(project.isobox(&["diff", "--name-only", &task]).stdout, "README.md\n");
+    assert_refused(&project.isobox(&["stop", &task]), 1, &["is not running", "outcome=interruption"]);
+}
+
+#[test]
+fn a_running_task_is_followed_and_stopped_from_another_terminal() {
+    a_task_is_followed_and_stopped_as(User::Current);
+}
+
+#[test]
+fn an_ordinary_user_follows_and_stops_a_running_task() {
+    a_task_is_followed_and_stopped_as(User::Ordinary);
+}
+
+#[test]
+fn much_output_is_followed_byte_for_byte() {
+    let project = Project::initialised(User::Current);
+    let running = Running::start(&project, "read line; seq 1 600000; seq 1 9 >&2");
+    let mut follower = project.isobox_command(&["--quiet", "logs", "--follow", &running.task]);
+    let follower = follower.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start isobox");
+    let mut running = running;
+    running.child.stdin.take().expect("a pipe").write_all(b"go\n").expect("written");
+    // Both at once: a pipe that nobody reads would stop the workload.
+    let told = std::thread::spawn(move || running.wait());
+    let followed = outcome(follower.wait_with_output().expect("wait for isobox"));
+    let told = told.join().expect("no panic");
+    assert_eq!(told.code, 0);
+    assert!(followed.stdout == told.stdout, "{} bytes, not {}", followed.stdout.len(), told.stdout.len());
+    assert_eq!(followed.stderr, "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+}
+
+#[test]
+fn waiting_passes_on_how_a_task_ends() {
+    let project = Project::initialised(User::Current);
+    let mut running = Running::start(&project, "read line; exit 7");
+    let mut waiting = project.isobox_command(&["wait", &running.task]);
+    let waiting = waiting.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start isobox");
+    running.child.stdin.take().expect("a pipe").write_all(b"go\n").expect("written");
+    let waited = outcome(waiting.wait_with_output().expect("wait for isobox"));
+    assert_eq!(waited.code, 7);
+    let task = running.task.clone();
+    assert_eq!(running.wait().code, 7);
+    let again = project.isobox(&["wait", &task]);
+    let line = format!("isobox task {task}: completed outcome=workload_command_exit exit_code=7\n");
+    assert_eq!((again.code, again.stderr), (7, line));
+}
+
+#[test]
+fn a_task_whose_isobox_was_killed_is_interrupted_and_recorded_by_whoever_waits() {
+    let project = Project::initialised(User::Current);
+    let mut running = Running::start(&project, "echo began; echo change >> README.md; cat");
+    let task = running.task.clone();
+    let mut line = String::new();
+    BufReader::new(running.child.stdout.as_mut().expect("a pipe")).read_line(&mut line).expect("a line");
+    running.child.kill().expect("killed");
+    running.child.wait().expect("gone");
+    assert_eq!(listed(&project, &task)["state"], "interrupted");
+    assert_refused(&project.isobox(&["stop", &task]), 1, &["is not running", "was killed"]);
+    let waited = project.isobox(&["wait", &task]);
+    assert_eq!(waited.code, 143, "{waited:?}");
+    assert_eq!(project.isobox(&["diff", "--name-only", &task]).stdout, "README.md\n");
+    assert!(project.workspaces().is_empty());
+}
+
+#[test]
+fn a_task_is_attempted_once_more_on_its_own_commit_or_on_head() {
+    let project = Project::initialised(User::Current);
+    let task = tool(&project, "cat README.md");
+    let first = document(&project.isobox(&["show", "--json", &task]));
+    project.write("README.md", "moved\n");
+    project.commit_all("Move on");
+    let rerun = project.isobox(&["rerun", &task]);
+    assert_eq!((rerun.code, rerun.stdout.as_str()), (0, "hello\n"), "{rerun:?}");
+    let second = document(&project.isobox(&["show", "--json", &task]));
+    assert_eq!((&second["id"], &second["attempt"]), (&first["id"], &json!(2)));
+    assert_eq!(second["parents"], json!([first["record"]]));
+    assert_eq!(second["workspace"]["commit"], first["workspace"]["commit"]);
+    assert_eq!(second["effective_policy"], first["effective_policy"]);
+    assert_eq!(project.isobox(&["rerun", "--current", &task]).stdout, "moved\n");
+    let third = document(&project.isobox(&["show", "--json", &task]));
+    assert_eq!((&third["attempt"], &third["parents"]), (&json!(3), &json!([second["record"]])));
+    assert_eq!(third["workspace"]["commit"], project.git(&["rev-parse", "HEAD"]).trim());
+    assert!(project.workspaces().is_empty());
+}
+
+#[test]
+fn a_rerun_ends_as_its_workload_and_keeps_the_policy_of_the_session() {
+    let project = Project::initialised(User::Current);
+    let run = project.isobox(&["run", "--backend", "host", "--", "sh", "-c", "exit 9"]);
+    assert_eq!(run.code, 9);
+    assert_eq!(project.isobox(&["rerun", "@latest"]).code, 9);
+    let record = document(&project.isobox(&["show", "--json", "@latest"]));
+    assert_eq!(record["effective_policy"]["runtime_backend"], "host");
+}
+
+#[test]
+fn a_command_with_masked_secrets_is_not_attempted_again() {
+    let project = Project::initialised(User::Current);
+    let task = {
+        let run =
+            project.isobox(&["tool", "--", "sh", "-c", "true", "--token=ghp_0123456789abcdefghijABCDEFGHIJ012345"]);
+        assert_eq!(run.code, 0, "{run:?}");
+        crate::support::task_of(&run)
+    };
+    assert_refused(&project.isobox(&["rerun", &task]), 125, &["cannot attempt", "secrets", "hint: "]);
+    assert_refused(&project.isobox(&["rerun", "task-0000000000000000"]), 125, &["there is no task"]);
+}
+
+fn a_kept_workspace_is_listed_and_disposed_as(user: User) {
+    let project = Project::initialised(user);
+    let run = project.isobox(&["run", "--retain-workspace", "--", "sh", "-c", "mkdir -m 0 locked; echo kept > kept"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let task = crate::support::task_of(&run);
+    let kept = document(&project.isobox(&["workspace", "list", "--json"]));
+    assert_eq!(kept["schema"], "isobox.workspaces/v1");
+    assert_eq!(kept["workspaces"][0]["id"], task);
+    let path = kept["workspaces"][0]["path"].as_str().expect("a path").to_owned();
+    assert_eq!(fs::read_to_string(format!("{path}/kept")).expect("kept"), "kept\n");
+    assert!(project.isobox(&["workspace", "list"]).stdout.ends_with(&format!("  {path}\n")));
+    let disposed = project.isobox(&["workspace", "dispose", &task]);
+    assert_eq!(disposed.code, 0, "{disposed:?}");
+    assert!(project.workspaces().is_empty());
+    let kept = document(&project.isobox(&["workspace", "list", "--json"]));
+    assert_eq!(kept["workspaces"], json!([]));
+    assert_eq!(project.isobox(&["workspace", "dispose", "--all"]).code, 0);
+    let again = project.isobox(&["workspace", "dispose", &task]);
+    assert!(again.code == 0 && again.stderr.contains("was gone already"), "{again:?}");
+    let other = tool(&project, "true");
+    assert_refused(&project.isobox(&["workspace", "dispose", &other]), 1, &["no workspace was kept"]);
+    assert_refused(&project.isobox(&["workspace", "dispose"]), 2, &[]);
+}
+
+#[test]
+fn a_kept_workspace_is_listed_and_disposed() {
+    a_kept_workspace_is_listed_and_disposed_as(User::Current);
+}
+
+#[test]
+fn an_ordinary_user_lists_and_disposes_a_kept_workspace() {
+    a_kept_workspace_is_listed_and_disposed_as(User::Ordinary);
+}

@@ -1,0 +1,144 @@
+//! Completions, manual pages, topics of help, and what is meant by a word that is nearly right.
+
+use crate::support::{assert_refused, tool};
+use isobox_tests::{Outcome, Project, User, isobox_program, outcome};
+use std::fs;
+
+/// What a bash that has read isobox's completions offers for the last of `words`.
+fn offered(project: &Project, words: &[&str]) -> Vec<String> {
+    let script = r#"source <(isobox completions bash)
+        COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_TYPE=63
+        _clap_complete_isobox isobox "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+        printf '%s\n' "${COMPREPLY[@]}""#;
+    let directory = isobox_program().parent().expect("a directory").to_owned();
+    let mut bash = project.command("bash");
+    bash.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", directory.display()));
+    bash.args(["-c", script, "bash"]).args(words);
+    let completed = outcome(bash.output().expect("run bash"));
+    assert_eq!((completed.code, completed.stderr.as_str()), (0, ""), "{completed:?}");
+    completed.stdout.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn bash_completes_commands_flags_tasks_and_paths() {
+    let project = Project::initialised(User::Current);
+    assert!(offered(&project, &["isobox", "prom"]).contains(&"promote".to_owned()));
+    assert!(offered(&project, &["isobox", "list", "--sta"]).contains(&"--state".to_owned()));
+    assert!(offered(&project, &["isobox", "list", "--state", "un"]).contains(&"unreviewed".to_owned()));
+    assert_eq!(offered(&project, &["isobox", "show", "task-"]), [""]);
+    let task = tool(&project, "echo change >> README.md; echo new > notes; rm run.sh");
+    assert_eq!(offered(&project, &["isobox", "show", "task-"]), [task.as_str()]);
+    assert_eq!(offered(&project, &["isobox", "workspace", "dispose", &task[..9]]), [task.as_str()]);
+    assert_eq!(offered(&project, &["isobox", "cat", &format!("{task}:n")]), [format!("{task}:notes")]);
+}
+
+#[test]
+fn every_shell_gets_a_script_and_asking_runs_nothing() {
+    let project = Project::initialised(User::Current);
+    for shell in ["bash", "zsh", "fish"] {
+        let script = project.isobox(&["completions", shell]);
+        assert_eq!(script.code, 0, "{script:?}");
+        assert!(script.stdout.contains("ISOBOX_COMPLETE"), "{script:?}");
+    }
+    assert_refused(&project.isobox(&["completions", "tcsh"]), 2, &["tcsh"]);
+    let mut asking = project.isobox_command(&["--", "isobox", "tool", "--", "touch", "made"]);
+    asking.env("ISOBOX_COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", "nonsense");
+    asking.output().expect("run isobox");
+    assert!(project.isobox(&["list"]).stderr.contains("there is no task"));
+}
+
+#[test]
+fn every_command_has_a_page_with_its_flags_and_examples() {
+    let project = Project::bare(User::Current);
+    let page = |words: &[&str]| project.isobox(&[&["man"], words].concat());
+    assert!(page(&[]).stdout.contains(".TH isobox 1"));
+    let promote = page(&["promote"]).stdout;
+    assert!(promote.contains(".TH isobox-promote 1") && promote.contains("dry\\-run"), "{promote}");
+    assert!(page(&["workspace", "dispose"]).stdout.contains("isobox workspace dispose @latest"));
+    assert_refused(&page(&["workspace", "nothing"]), 2, &["there is no page", "hint: "]);
+}
+
+#[test]
+fn every_command_shows_examples_in_its_help() {
+    let project = Project::bare(User::Current);
+    let help = project.isobox(&["--help"]).stdout;
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let names: Vec<&str> = commands.filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).collect();
+    assert!(names.len() > 12, "{names:?}");
+    for name in names.into_iter().filter(|name| !name.is_empty()) {
+        let help = project.isobox(&[name, "--help"]);
+        assert!(help.code == 0 && help.stdout.contains("Examples:"), "{name}: {help:?}");
+    }
+}
+
+#[test]
+fn topics_explain_what_is_no_command() {
+    let project = Project::bare(User::Current);
+    for (topic, word) in
+        [("ids", "@latest~2"), ("formats", "--json"), ("environment", "XDG_STATE_HOME"), ("policy", "network.default")]
+    {
+        let help = project.isobox(&["help", topic]);
+        assert!(help.code == 0 && help.stdout.contains(word), "{help:?}");
+    }
+    assert_refused(&project.isobox(&["help", "nothing"]), 2, &["exit-codes, ids, formats"]);
+}
+
+#[test]
+fn a_word_that_is_nearly_right_is_answered_with_the_right_one() {
+    let project = Project::initialised(User::Current);
+    let task = tool(&project, "true");
+    let last = if task.ends_with('0') { '1' } else { '0' };
+    let nearly = format!("{}{last}", &task[..task.len() - 1]);
+    assert_refused(&project.isobox(&["show", &nearly]), 5, &[&format!("did you mean {task}?")]);
+    assert_refused(&project.isobox(&["promte", &task]), 2, &["promote"]);
+    assert_refused(&project.isobox(&["list", "--jsn"]), 2, &["--json"]);
+}
+
+fn coloured(outcome: &Outcome) -> bool {
+    outcome.stderr.contains("\u{1b}[")
+}
+
+#[test]
+fn labels_are_coloured_where_it_is_asked_for() {
+    let project = Project::bare(User::Current);
+    assert!(coloured(&project.isobox(&["--color", "always", "show", "x"])));
+    assert!(!coloured(&project.isobox(&["--color=never", "show", "x"])));
+    assert!(!coloured(&project.isobox(&["show", "x"])));
+    assert_refused(&project.isobox(&["--color", "sometimes", "list"]), 2, &["sometimes"]);
+}
+
+#[test]
+fn detail_is_told_where_it_is_asked_for() {
+    let project = Project::initialised(User::Current);
+    let verbose = project.isobox(&["--verbose", "tool", "--", "true"]);
+    assert!(verbose.stderr.contains(": network enforced ("), "{verbose:?}");
+    assert!(verbose.stderr.contains(" ms until its start and ran "), "{verbose:?}");
+    assert_refused(&project.isobox(&["--verbose", "--quiet", "list"]), 2, &["--quiet"]);
+}
+
+#[test]
+fn a_pager_shows_what_is_read_on_a_terminal_and_nothing_else() {
+    let project = Project::initialised(User::Current);
+    let task = tool(&project, r"printf 'a\033[2J\n' > README.md");
+    let paged = project.scratch().join("paged");
+    let with_pager = |arguments: &[&str]| {
+        // Only `script` gives a program a terminal for its input, too.
+        let line = format!("{} {}", isobox_program().display(), arguments.join(" "));
+        let mut script = project.command("script");
+        script.args(["-qec", &line, "/dev/null"]).env("PAGER", format!("cat > {}", paged.display()));
+        let shown = outcome(script.output().expect("run script"));
+        let through = fs::read_to_string(&paged).ok();
+        fs::remove_file(&paged).ok();
+        (shown.code, through)
+    };
+    let (code, through) = with_pager(&["diff", &task]);
+    let through = through.expect("a pager was used");
+    assert_eq!(code, 0);
+    assert!(through.contains("+a\\x1b[2J\n"), "{through}");
+    assert!(with_pager(&["show", &task]).1.is_some_and(|through| through.contains(&task)));
+    assert_eq!(with_pager(&["--no-pager", "diff", &task]).1, None);
+    assert_eq!(with_pager(&["list"]).1, None);
+    let mut piped = project.isobox_command(&["diff", &task]);
+    let piped = outcome(piped.env("PAGER", "false").output().expect("run isobox"));
+    assert!(piped.stdout.contains("+a\u{1b}[2J\n"), "{piped:?}");
+}

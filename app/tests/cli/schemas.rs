@@ -1,0 +1,207 @@
+//! The published JSON Schemas describe what isobox really prints: every document, and every field of it.
+
+use crate::support::{document, tool};
+use isobox_tests::{Outcome, Project, User};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+
+fn schema(name: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/schemas").join(format!("{name}.json"));
+    let text = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_slice(&text).expect("a schema is JSON")
+}
+
+fn assert_described(name: &str, found: &Value) {
+    let schema = schema(name);
+    let mut faults = Vec::new();
+    Checker { root: &schema }.check(&schema, found, "$", &mut faults);
+    assert!(faults.is_empty(), "{name}: {faults:#?}\n{found:#}");
+}
+
+/// The keywords that the schemas use, and no others. Fields that a schema does not name are faults here, although readers
+/// must accept them.
+struct Checker<'a> {
+    root: &'a Value,
+}
+
+impl Checker<'_> {
+    fn check(&self, schema: &Value, found: &Value, place: &str, faults: &mut Vec<String>) {
+        for (keyword, value) in schema.as_object().expect("a schema is an object") {
+            let holds = match keyword.as_str() {
+                "$schema" | "$id" | "$defs" | "title" | "description" => true,
+                "$ref" => {
+                    let pointer = value.as_str().expect("a reference").trim_start_matches('#');
+                    self.check(self.root.pointer(pointer).expect("it refers to something"), found, place, faults);
+                    true
+                }
+                "type" => is_of_type(found, value.as_str().expect("a type")),
+                "const" => found == value,
+                "enum" => value.as_array().expect("values").contains(found),
+                "minimum" => found.as_u64() >= value.as_u64(),
+                "maximum" => found.as_u64() <= value.as_u64(),
+                "pattern" => found.as_str().is_some_and(|text| matches(value.as_str().expect("a pattern"), text)),
+                "anyOf" => value.as_array().expect("schemas").iter().any(|schema| self.is_met(schema, found)),
+                "required" => {
+                    let names = value.as_array().expect("names").iter();
+                    names.into_iter().all(|name| found.get(name.as_str().expect("a name")).is_some())
+                }
+                "properties" => {
+                    for (name, field) in found.as_object().into_iter().flatten() {
+                        let place = format!("{place}.{name}");
+                        match value.get(name) {
+                            Some(schema) => self.check(schema, field, &place, faults),
+                            None => faults.push(format!("{place} is not described")),
+                        }
+                    }
+                    true
+                }
+                "additionalProperties" => {
+                    for (name, field) in found.as_object().into_iter().flatten() {
+                        self.check(value, field, &format!("{place}.{name}"), faults);
+                    }
+                    true
+                }
+                "items" => {
+                    for (index, item) in found.as_array().into_iter().flatten().enumerate() {
+                        self.check(value, item, &format!("{place}[{index}]"), faults);
+                    }
+                    true
+                }
+                other => panic!("this test does not know the keyword {other}"),
+            };
+            if !holds {
+                faults.push(format!("{place} does not meet {keyword} {value}: {found}"));
+            }
+        }
+    }
+
+    fn is_met(&self, schema: &Value, found: &Value) -> bool {
+        let mut faults = Vec::new();
+        self.check(schema, found, "$", &mut faults);
+        faults.is_empty()
+    }
+}
+
+fn is_of_type(found: &Value, name: &str) -> bool {
+    match name {
+        "object" => found.is_object(),
+        "array" => found.is_array(),
+        "string" => found.is_string(),
+        "integer" => found.is_u64() || found.is_i64(),
+        "boolean" => found.is_boolean(),
+        "null" => found.is_null(),
+        other => panic!("this test does not know the type {other}"),
+    }
+}
+
+/// The patterns of the schemas are few: each is told here in Rust.
+fn matches(pattern: &str, text: &str) -> bool {
+    let is_hex = |text: &str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    match pattern {
+        "^task-[0-9a-f]{16}$" => text.strip_prefix("task-").is_some_and(|hex| hex.len() == 16 && is_hex(hex)),
+        "^b3:[0-9a-f]{64}$" => text.strip_prefix("b3:").is_some_and(|hex| hex.len() == 64 && is_hex(hex)),
+        "^([0-9a-f]{40}|[0-9a-f]{64})$" => [40, 64].contains(&text.len()) && is_hex(text),
+        "^([0-9a-f]{2})*$" => text.len() % 2 == 0 && is_hex(text),
+        "^[0-9a-f]{32}$" => text.len() == 32 && is_hex(text),
+        "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z$" => {
+            let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+            shape.starts_with("0000-00-00T00:00:00") && shape.ends_with('Z')
+        }
+        other => panic!("this test does not know the pattern {other}"),
+    }
+}
+
+#[test]
+fn the_list_and_every_record_are_described() {
+    let project = Project::initialised(User::Current);
+    assert_described("list", &json!({ "schema": "isobox.list/v1", "tasks": [] }));
+    tool(&project, "true");
+    let changing =
+        "echo said; echo no >&2; echo change >> README.md; rm run.sh; mkdir empty; ln -s /etc l; printf x > $'a\\377'";
+    let bash = project.isobox(&["tool", "--", "bash", "-c", changing]);
+    assert_eq!(bash.code, 0, "{bash:?}");
+    assert_eq!(project.isobox(&["promote", "--yes", "@latest"]).code, 0);
+    project.commit_all("Promoted");
+    tool(&project, "echo more >> README.md");
+    assert_eq!(project.isobox(&["reject", "@latest", "--reason", "no"]).code, 0);
+    project.isobox(&["tool", "--", "sh", "-c", "kill -9 $$"]);
+    project.isobox(&["tool", "--", "no-such-command-18"]);
+    project.isobox(&["run", "--retain-workspace", "--backend", "host", "--", "false"]);
+    assert_eq!(project.isobox(&["rerun", "@latest"]).code, 1);
+    let list = document(&project.isobox(&["list", "--json"]));
+    assert_described("list", &list);
+    let tasks = list["tasks"].as_array().expect("tasks");
+    assert_eq!(tasks.len(), 7);
+    for task in tasks {
+        let record = task["record"].as_str().expect("a digest");
+        assert_described("record", &document(&project.isobox(&["show", "--json", record])));
+    }
+    assert_described("workspaces", &document(&project.isobox(&["workspace", "list", "--json"])));
+}
+
+#[test]
+fn versions_and_errors_are_described() {
+    let project = Project::initialised(User::Current);
+    assert_described("version", &document(&project.isobox(&["version", "--json"])));
+    for arguments in
+        [&["--json-errors", "show", "@latest"][..], &["--json-errors", "bogus"], &["--json-errors", "tool"]]
+    {
+        let failed = project.isobox(arguments);
+        let error = serde_json::from_str(&failed.stderr).unwrap_or_else(|error| panic!("{error}: {failed:?}"));
+        assert_described("error", &error);
+    }
+}
+
+fn events(project: &Project) -> Vec<Value> {
+    let text = fs::read_to_string(project.scratch().join("events")).expect("events");
+    text.lines().map(|line| serde_json::from_str(line).expect("a document a line")).collect()
+}
+
+fn tool_with_events(project: &Project, arguments: &[&str]) -> Outcome {
+    let target = format!("--events={}", project.scratch().join("events").display());
+    project.isobox(&[&["tool", &target], arguments].concat())
+}
+
+#[test]
+fn the_life_of_a_task_is_told_as_json_lines() {
+    let project = Project::initialised(User::Current);
+    let id_file = project.scratch().join("id");
+    let flag = format!("--id-file={}", id_file.display());
+    let run = tool_with_events(&project, &[&flag, "--", "sh", "-c", "echo change >> README.md; exit 3"]);
+    assert_eq!(run.code, 3);
+    let task = crate::support::task_of(&run);
+    assert_eq!(fs::read_to_string(id_file).expect("an id"), format!("{task}\n"));
+    project.write("untracked", "");
+    assert_eq!(tool_with_events(&project, &["--", "true"]).code, 125);
+    let told = events(&project);
+    told.iter().for_each(|event| assert_described("event", event));
+    let names: Vec<&Value> = told.iter().map(|event| &event["event"]).collect();
+    assert_eq!(names, ["started", "ended", "failed"]);
+    assert_eq!((&told[0]["id"], &told[1]["id"]), (&json!(task), &json!(task)));
+    assert_eq!((&told[1]["exit_code"], &told[1]["changes"]["modified"]), (&json!(3), &json!(1)));
+}
+
+#[test]
+fn events_go_to_an_open_descriptor_and_what_cannot_be_opened_starts_nothing() {
+    let project = Project::initialised(User::Current);
+    // Into the middle of a file that is written by others, too.
+    let script = r#"{ echo first; "$0" --quiet tool --events fd:5 -- echo said 5>&1 >&2; echo last; } > "$1""#;
+    let target = project.scratch().join("told");
+    let mut command = project.command("sh");
+    command.args(["-c", script]).arg(isobox_tests::isobox_program()).arg(&target);
+    let run = isobox_tests::outcome(command.output().expect("run sh"));
+    assert_eq!((run.code, run.stderr.as_str()), (0, "said\n"));
+    let told = fs::read_to_string(target).expect("what was told");
+    let lines: Vec<&str> = told.lines().collect();
+    assert_eq!((lines.len(), lines[0], lines[3]), (4, "first", "last"), "{told}");
+    for line in &lines[1..3] {
+        assert_described("event", &serde_json::from_str(line).expect("a document"));
+    }
+    for flag in ["--events=fd:77", "--events=/no/such/directory/events", "--id-file=/no/such/directory/id"] {
+        let refused = project.isobox(&["tool", flag, "--", "true"]);
+        assert_eq!(refused.code, 125);
+        assert!(refused.stderr.contains("nothing was started"), "{refused:?}");
+    }
+    assert_eq!(document(&project.isobox(&["list", "--json"]))["tasks"].as_array().expect("tasks").len(), 1);
+}
