@@ -17,6 +17,9 @@ use known::Known;
 /// Directories that are looked up in the store together, so that its list is read once for all of them.
 const BATCH: usize = 1024;
 
+/// Makes the arguments of a command such as may be kept.
+pub(crate) type Mask<'a> = &'a dyn Fn(&[Vec<u8>]) -> Result<Vec<RecordedArgument>, Failure>;
+
 /// What an import touches.
 #[derive(Clone, Copy)]
 pub(crate) struct Ports<'a> {
@@ -26,7 +29,7 @@ pub(crate) struct Ports<'a> {
     pub(crate) clock: &'a dyn Clock,
     pub(crate) task_ids: &'a dyn TaskIds,
     /// The arguments of a command as they may be kept.
-    pub(crate) mask: &'a dyn Fn(&[Vec<u8>]) -> Result<Vec<RecordedArgument>, Failure>,
+    pub(crate) mask: Mask<'a>,
 }
 
 /// What came of one record directory.
