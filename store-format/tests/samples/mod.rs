@@ -137,6 +137,22 @@ pub(crate) fn record() -> TaskRecord {
 }
 
 /// A record with no optional field: an attempt of which only the request is known.
+pub(crate) fn imported_record() -> TaskRecord {
+    TaskRecord {
+        artifacts: TaskArtifacts {
+            patch: Some(reference(0x35, 65_536)),
+            v1_record: Some(reference(0x37, 4096)),
+            v1_files: Some(reference(0x38, 70)),
+            ..TaskArtifacts::default()
+        },
+        extensions: vec![
+            ("origin".into(), b"go-v1".to_vec()),
+            ("v1-missing".into(), b"artifacts/stdout.txt\0".to_vec()),
+        ],
+        ..bare_record()
+    }
+}
+
 pub(crate) fn bare_record() -> TaskRecord {
     TaskRecord {
         task: TASK,
