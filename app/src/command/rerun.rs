@@ -15,6 +15,7 @@ use isobox_domain::command::WorkloadCommand;
 use isobox_domain::policy::ProjectPolicy;
 use isobox_domain::record::{SandboxKind, TaskRecord};
 use isobox_domain::task_id::TaskId;
+use isobox_domain::v1::is_imported;
 use isobox_ports::{PolicySource, StoreError};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -49,6 +50,11 @@ pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<Exit
 }
 
 fn command(record: &TaskRecord) -> Result<WorkloadCommand, Failure> {
+    if is_imported(record) {
+        let failure =
+            Failure::new(FailureKind::General, "it was imported from another tool, under whose policy it ran");
+        return Err(failure.with_hint("type the command again, with `isobox run` or `isobox tool`"));
+    }
     if record.command.iter().any(|argument| argument.masked_digest.is_some()) {
         let message = "its command has secrets, which are masked in the record and not kept";
         let failure = Failure::new(FailureKind::General, message);

@@ -102,7 +102,7 @@ fn matches(pattern: &str, text: &str) -> bool {
         "^task-[0-9a-f]{16}$" => text.strip_prefix("task-").is_some_and(|hex| hex.len() == 16 && is_hex(hex)),
         "^b3:[0-9a-f]{64}$" => text.strip_prefix("b3:").is_some_and(|hex| hex.len() == 64 && is_hex(hex)),
         "^([0-9a-f]{40}|[0-9a-f]{64})$" => [40, 64].contains(&text.len()) && is_hex(text),
-        "^([0-9a-f]{2})*$" => text.len() % 2 == 0 && is_hex(text),
+        "^([0-9a-f]{2})*$" => text.len().is_multiple_of(2) && is_hex(text),
         "^[0-9a-f]{32}$" => text.len() == 32 && is_hex(text),
         "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z$" => {
             let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
