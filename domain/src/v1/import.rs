@@ -255,3 +255,59 @@ fn cut(text: &str) -> String {
     }
     format!("{}…", &text[..text.floor_char_boundary(TEXT_BYTES)])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn import() -> Import {
+        Import {
+            task: TaskId::new([1; 8]),
+            attempt: 1,
+            parents: Vec::new(),
+            now: Timestamp::nearest(1_800_000_000_000),
+            salt: [2; 16],
+            version: "0".to_owned(),
+            artifacts: TaskArtifacts::default(),
+            missing: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    fn with_command(arguments: &[&str]) -> V1Record {
+        let workload_command = arguments.iter().map(|&argument| argument.to_owned()).collect();
+        let policy = super::super::V1Policy { workload_command, ..Default::default() };
+        V1Record { policy, ..V1Record::default() }
+    }
+
+    #[test]
+    fn a_command_that_no_record_could_hold_is_shown_as_far_as_it_can_be() {
+        let long = "x".repeat(COMMAND_BYTES);
+        for (written, shown) in [
+            (vec!["sh", "-c", "a\0b"], vec!["sh", "-c", "a\u{fffd}b"]),
+            (vec![], vec!["(unknown)"]),
+            (vec!["", "x"], vec!["(unknown)"]),
+            (vec!["sh", &long], vec!["sh"]),
+        ] {
+            let (command, warning) = with_command(&written).command();
+            assert_eq!(command, shown.iter().map(|argument| argument.as_bytes().to_vec()).collect::<Vec<_>>());
+            assert_eq!(warning.is_some(), written.len() != shown.len() || shown == ["(unknown)"], "{warning:?}");
+        }
+    }
+
+    #[test]
+    fn an_outcome_that_is_not_known_is_never_one_that_can_be_promoted() {
+        for word in ["", "SUCCESS", "done"] {
+            let v1 = V1Record { outcome: word.to_owned(), ..V1Record::default() };
+            let record = v1.record(import(), Vec::new());
+            assert_eq!((record.outcome.is_promotable(), record.exit), (false, None), "{word}");
+        }
+    }
+
+    #[test]
+    fn missing_artifacts_are_read_back_from_the_record() {
+        let paths: Vec<RepoPath> = ["a/b", "c"].iter().map(|&path| RepoPath::parse(path).expect("a path")).collect();
+        let record = V1Record::default().record(Import { missing: paths.clone(), ..import() }, Vec::new());
+        assert_eq!((missing(&record), is_imported(&record)), (paths, true));
+    }
+}
