@@ -2,6 +2,7 @@
 
 mod act;
 mod learn;
+mod doctor;
 mod look;
 mod misunderstood;
 mod policy_flags;
@@ -15,6 +16,7 @@ pub(crate) use act::{
     WorkspaceListArguments,
 };
 pub(crate) use learn::{CompletionsArguments, LearnCommand, ManArguments};
+pub(crate) use doctor::DoctorArguments;
 pub(crate) use look::{CatArguments, DiffArguments, ListArguments, LogsArguments, ShowArguments};
 pub(crate) use misunderstood::misunderstood;
 pub(crate) use policy_flags::PolicyFlags;
@@ -92,6 +94,9 @@ pub(crate) enum Command {
     /// Set up a repository: write its policy and ignore isobox's views
     #[command(after_help = "Examples:\n  isobox init\n  isobox init /path/to/project")]
     Init(InitArguments),
+    /// Look whether this machine and a repository are ready; changes nothing
+    #[command(after_help = "Examples:\n  isobox doctor\n  isobox doctor /path/to/project\n  isobox doctor --json")]
+    Doctor(DoctorArguments),
     /// Run an agent session in a sandbox and record it
     #[command(after_help = "Examples:\n  \
         isobox run -- ./agent --task 'fix the tests'\n  \

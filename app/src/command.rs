@@ -3,6 +3,7 @@
 mod act;
 mod completion;
 mod follow;
+mod doctor;
 mod help;
 mod init;
 mod look;
@@ -64,6 +65,7 @@ fn console(flags: GlobalFlags, errors: ErrorForm) -> Console {
 fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Init(arguments) => init::init(&arguments),
+        Command::Doctor(arguments) => doctor::doctor(&arguments),
         Command::Run(arguments) => workload::run(console, arguments),
         Command::Tool(arguments) => workload::tool(console, arguments),
         Command::Promote(arguments) => promote::promote(console, &arguments),

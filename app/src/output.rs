@@ -3,6 +3,7 @@
 mod caller_stream;
 pub(crate) mod changes;
 pub(crate) mod console;
+pub(crate) mod doctor;
 pub(crate) mod errors;
 pub(crate) mod events;
 pub(crate) mod import;

@@ -6,6 +6,7 @@ pub(crate) mod diff;
 mod disposal;
 pub(crate) mod export;
 pub(crate) mod import;
+pub(crate) mod doctor;
 pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod logs;

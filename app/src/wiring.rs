@@ -1,8 +1,10 @@
 //! Which adapter stands behind which port: the only file that names adapters.
 
 mod acting;
+mod probes;
 mod transfer;
 
+pub(crate) use probes::with_probes;
 pub(crate) use transfer::v1_directories;
 
 use crate::cli::Place;

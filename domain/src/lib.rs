@@ -7,6 +7,8 @@ pub mod content;
 pub mod enforcement;
 pub mod escape;
 pub mod event;
+pub mod fact;
+pub mod finding;
 pub mod git_oid;
 pub mod masking;
 pub mod outcome;

@@ -33,6 +33,11 @@ pub(crate) fn discover(directory: &Path) -> Result<GixRepository, RepositoryErro
     Ok(GixRepository::new(repository.into_sync(), root, common_dir, prefix))
 }
 
+/// Whether there is a repository around `directory`, whoever owns it, and whatever it is like.
+pub(crate) fn is_inside_a_repository(directory: &Path) -> bool {
+    directory.canonicalize().is_ok_and(|directory| find(&directory).is_ok())
+}
+
 /// The nearest repository at or above `directory`, whoever owns it.
 fn find(directory: &Path) -> Result<Found, RepositoryError> {
     let options = Options { trust: TrustPolicy::Assume(Trust::Reduced), ..Options::default() };

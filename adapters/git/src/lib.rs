@@ -14,6 +14,7 @@ mod history;
 mod oid;
 mod ownership;
 mod patch;
+mod probe;
 mod promotion;
 mod random;
 mod repository;
@@ -21,5 +22,6 @@ mod sparse_index;
 mod stat_cache;
 mod workspace;
 
+pub use probe::RepositoryProbe;
 pub use repository::GixRepository;
 pub use workspace::{GixWorkspaces, dispose_retained};

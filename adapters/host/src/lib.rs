@@ -3,6 +3,7 @@
 
 mod clock;
 mod directories;
+mod installation;
 mod mask_key;
 mod policy;
 mod project_files;
@@ -11,6 +12,7 @@ mod task_ids;
 
 pub use clock::SystemClock;
 pub use directories::{Directories, DirectoriesError};
+pub use installation::InstallationProbe;
 pub use mask_key::{MaskKey, MaskKeyError};
 pub use policy::{
     LONGEST_POLICY_BYTES, POLICY_PATH, PolicyProblem, YamlPolicySource, default_policy_text, parse_policy,

@@ -1,5 +1,6 @@
 //! The project's policy file: `.isobox/config.yaml`, read strictly.
 
+mod probe;
 mod schema;
 mod source;
 mod suggestion;

@@ -1,7 +1,10 @@
 //! The adapters of this crate keep what every adapter of their ports keeps.
 
 use isobox_domain::policy::ProjectPolicy;
-use isobox_host::{FsProjectFiles, POLICY_PATH, RandomTaskIds, SystemClock, YamlPolicySource};
+use isobox_host::{
+    Directories, FsProjectFiles, InstallationProbe, POLICY_PATH, RandomTaskIds, SystemClock, YamlPolicySource,
+};
+use isobox_ports::contract::host_probe::{self, Looked};
 use isobox_ports::contract::machine::{clock_cases, task_ids_cases};
 use isobox_ports::contract::policy_source::{self, InPlace};
 use isobox_ports::contract::project_files::{self, LinkTarget, Project};
@@ -81,10 +84,29 @@ impl Drop for Folder {
     }
 }
 
+fn installation() -> Looked {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let path = home.path().join("bin");
+    fs::create_dir(&path).expect("a folder");
+    let directories = Directories::from_variables(|name| (name == "HOME").then(|| home.path().into()));
+    let probe = InstallationProbe::new("1.2.3", path.into(), None, directories);
+    Looked { probe: Box::new(probe), watched: vec![home.path().to_owned()], kept: Box::new(home) }
+}
+
+fn policy() -> Looked {
+    let project = tempfile::tempdir().expect("a temporary directory");
+    fs::create_dir(project.path().join(".isobox")).expect("a folder");
+    fs::write(project.path().join(POLICY_PATH), "network: {default: dney}\n").expect("write");
+    let probe = YamlPolicySource::new(project.path());
+    Looked { probe: Box::new(probe), watched: vec![project.path().to_owned()], kept: Box::new(project) }
+}
+
 fn main() -> ExitCode {
     let mut trials = policy_source::cases("yaml", load);
     trials.extend(clock_cases("system", || SystemClock));
     trials.extend(task_ids_cases("random", || RandomTaskIds));
     trials.extend(project_files::cases("handles", Folder::new));
+    trials.extend(host_probe::cases("installation", installation));
+    trials.extend(host_probe::cases("policy", policy));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

@@ -23,6 +23,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use view::{ProcView, View};
 
+pub(crate) use program::restrictions;
+
 /// Starts workloads with the `bwrap` program found on the caller's PATH.
 #[derive(Debug)]
 pub struct BubblewrapBackend {
@@ -48,6 +50,11 @@ impl BubblewrapBackend {
     /// processes need not try as long as nothing that matters has changed.
     pub fn remembering(cache_directory: &Path) -> Self {
         Self { memory: Some(Memory::within(cache_directory)), ..Self::new() }
+    }
+
+    /// The program that is used, or why none is.
+    pub(crate) const fn program(&self) -> &Result<PathBuf, String> {
+        &self.program
     }
 
     /// What works here, found by bringing Sandboxes up; tried once per value.

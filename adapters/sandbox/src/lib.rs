@@ -9,6 +9,7 @@ mod bubblewrap;
 mod descriptors;
 mod environment;
 mod host;
+mod probe;
 mod protocol;
 mod spawn;
 pub mod stage;
@@ -16,3 +17,4 @@ mod supervision;
 
 pub use bubblewrap::BubblewrapBackend;
 pub use host::HostBackend;
+pub use probe::SandboxProbe;

@@ -22,6 +22,7 @@ mod open_attempts;
 mod output;
 mod owner;
 mod pack_scan;
+mod probe;
 mod publish;
 mod random;
 mod record_log;
@@ -31,5 +32,6 @@ mod store;
 mod views;
 mod whole;
 
+pub use probe::StoreProbe;
 pub use store::FsTaskStore;
 pub use views::FsViews;

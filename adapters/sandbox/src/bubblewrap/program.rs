@@ -63,6 +63,17 @@ pub(super) fn settings() -> [Option<String>; 3] {
     OBSTACLES.map(|(file, _, _)| std::fs::read_to_string(file).ok())
 }
 
+/// The settings that stand in the way: each as `name=value`, as sysctl(8) writes it, with its remedy.
+pub(crate) fn restrictions(read: impl Fn(&str) -> Option<String>) -> Vec<(String, &'static str)> {
+    let named = |file: &str| file.trim_start_matches("/proc/sys/").replace('/', ".");
+    let standing = OBSTACLES.iter().filter(|(file, value, _)| stands(&read, file, value));
+    standing.map(|(file, value, remedy)| (format!("{}={value}", named(file)), *remedy)).collect()
+}
+
+fn stands(read: impl Fn(&str) -> Option<String>, file: &str, value: &str) -> bool {
+    read(file).is_some_and(|found| found.trim() == value)
+}
+
 /// `reason`, with the remedy if the cause is a setting that is known.
 pub(super) fn with_remedy(reason: &str) -> String {
     match remedy(|file| std::fs::read_to_string(file).ok()) {
@@ -72,8 +83,7 @@ pub(super) fn with_remedy(reason: &str) -> String {
 }
 
 fn remedy(read: impl Fn(&str) -> Option<String>) -> Option<&'static str> {
-    let stands = |file: &str, value: &str| read(file).is_some_and(|found| found.trim() == value);
-    OBSTACLES.iter().find(|(file, value, _)| stands(file, value)).map(|(_, _, remedy)| *remedy)
+    OBSTACLES.iter().find(|(file, value, _)| stands(&read, file, value)).map(|(_, _, remedy)| *remedy)
 }
 
 #[cfg(test)]

@@ -1,0 +1,176 @@
+//! What this machine lets a Sandbox have, found by trying.
+
+mod cgroups;
+mod child;
+mod landlock;
+mod namespaces;
+mod overlay;
+
+use crate::bubblewrap::{BubblewrapBackend, restrictions};
+use isobox_domain::command::WorkloadCommand;
+use isobox_domain::enforcement::{Control, Enforcement};
+use isobox_domain::escape::Escaped;
+use isobox_domain::fact::{Fact, Namespace, Trial};
+use isobox_domain::outcome::Exit;
+use isobox_domain::policy::{
+    BackendChoice, BackendName, Capabilities, EffectivePolicy, SandboxPolicy, WorkspaceExposure, resolve,
+};
+use isobox_ports::{Content, EndCause, Filled, Flow, HostProbe, LaunchRequest, RuntimeBackend, Streams, WorkspaceMount};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Tries `bwrap`, namespaces, Landlock, overlays and control groups.
+#[derive(Debug)]
+pub struct SandboxProbe {
+    backend: BubblewrapBackend,
+    proc: PathBuf,
+    sys: PathBuf,
+}
+
+impl Default for SandboxProbe {
+    fn default() -> Self {
+        Self::below(Path::new("/"))
+    }
+}
+
+impl SandboxProbe {
+    /// Reads the settings of the kernel in `proc` and `sys` below `root`; that is `/` but for tests.
+    pub fn below(root: &Path) -> Self {
+        Self { backend: BubblewrapBackend::new(), proc: root.join("proc"), sys: root.join("sys") }
+    }
+
+    fn restrictions(&self) -> impl Iterator<Item = Fact> {
+        let read = |file: &str| {
+            let below_proc = file.strip_prefix("/proc/").unwrap_or(file);
+            std::fs::read_to_string(self.proc.join(below_proc)).ok()
+        };
+        restrictions(read).into_iter().map(|(setting, remedy)| Fact::Restriction { setting, remedy: remedy.to_owned() })
+    }
+
+    fn bubblewrap(&self) -> Vec<Fact> {
+        let program = match self.backend.program() {
+            Ok(program) => program,
+            Err(reason) => return vec![Fact::Bubblewrap(Trial::Fails(reason.clone()))],
+        };
+        let shown = Escaped(program.as_os_str().as_encoded_bytes());
+        let mut facts = match version(program) {
+            Ok(said) => {
+                let known = parse_version(&said).map(|(major, minor)| Fact::BubblewrapVersion(major, minor));
+                let found = Fact::Bubblewrap(Trial::Works(format!("{shown}: {}", Escaped(said.trim().as_bytes()))));
+                [Some(found), known].into_iter().flatten().collect()
+            }
+            Err(reason) => vec![Fact::Bubblewrap(Trial::Fails(format!("{shown} does not tell its version: {reason}")))],
+        };
+        facts.extend(self.sandbox());
+        facts
+    }
+
+    fn sandbox(&self) -> Vec<Fact> {
+        let capabilities = self.backend.capabilities();
+        let trial = match self.start_true(&capabilities) {
+            Ok(()) => Trial::Works("it came up, ran the command, and went away".to_owned()),
+            Err(reason) => Trial::Fails(reason),
+        };
+        let mut facts = vec![Fact::SandboxStarts(trial)];
+        if capabilities.unavailable.is_none() {
+            facts.extend(lacks(&capabilities));
+        }
+        facts
+    }
+
+    fn start_true(&self, capabilities: &Capabilities) -> Result<(), String> {
+        let asked = SandboxPolicy {
+            backend: BackendChoice::Named(BackendName::Bubblewrap),
+            workspace: WorkspaceExposure::ReadOnly,
+            ..SandboxPolicy::default()
+        };
+        if let Some(reason) = &capabilities.unavailable {
+            return Err(reason.clone());
+        }
+        let policy = resolve(&asked, std::slice::from_ref(capabilities)).map_err(|refusal| refusal.to_string())?;
+        self.launch_true(&policy).map_err(|error| format!("{error:#}"))
+    }
+
+    fn launch_true(&self, policy: &EffectivePolicy) -> Result<(), isobox_ports::Cause> {
+        let command = WorkloadCommand::parse(vec![b"true".to_vec()])?;
+        // Only to have something to show: it is read-only there, as it is in every Sandbox.
+        let mount = WorkspaceMount::Directory { host_path: PathBuf::from("/usr") };
+        let request =
+            LaunchRequest { command: &command, policy, mount: &mount, working_directory: None, caller_path: None };
+        let ending = self.backend.launch(&request, &mut || Filled::Whole)?.supervise(&mut Nowhere)?;
+        match ending.cause {
+            EndCause::Exited(Exit::Code(0)) => Ok(()),
+            EndCause::Exited(exit) => Err(format!("`true` ended with {}", exit.passed_on()).into()),
+            EndCause::NotExecutable(why) | EndCause::NotFound(why) => Err(why.into()),
+            EndCause::Interrupted { signal } => Err(format!("signal {signal} ended it").into()),
+        }
+    }
+}
+
+/// The caller of a command whose output nobody wants.
+struct Nowhere;
+
+impl Streams for Nowhere {
+    fn stdin(&mut self) -> Option<Content> {
+        None
+    }
+
+    fn stdout(&mut self, _: &[u8]) -> Flow {
+        Flow::Continue
+    }
+
+    fn stderr(&mut self, _: &[u8]) -> Flow {
+        Flow::Continue
+    }
+}
+
+/// What a Sandbox here does not enforce whole, limits aside: no Sandbox has any yet.
+fn lacks(capabilities: &Capabilities) -> impl Iterator<Item = Fact> {
+    let reports = capabilities.controls.iter().filter(|report| report.control != Control::Limits);
+    reports.filter_map(|report| match &report.enforcement {
+        Enforcement::Enforced { .. } => None,
+        Enforcement::PartiallyEnforced { reason, .. } | Enforcement::NotEnforced { reason } => {
+            Some(Fact::SandboxLacks(format!("{}: {reason}", report.control.name())))
+        }
+    })
+}
+
+fn version(program: &Path) -> Result<String, String> {
+    let output = Command::new(program).arg("--version").env_clear().stdin(Stdio::null()).output();
+    let output = output.map_err(|error| error.to_string())?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(output.status.to_string()),
+    }
+}
+
+/// Major and minor of `bubblewrap 0.8.0`.
+fn parse_version(said: &str) -> Option<(u32, u32)> {
+    let mut numbers = said.split_whitespace().last()?.split('.');
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+impl HostProbe for SandboxProbe {
+    fn facts(&self) -> Vec<Fact> {
+        let mut facts = self.bubblewrap();
+        facts.extend(self.restrictions());
+        facts.extend(Namespace::ALL.map(|namespace| Fact::Opens(namespace, namespaces::open(namespace))));
+        facts.push(Fact::Landlock(landlock::probe()));
+        facts.push(Fact::Overlay(overlay::probe()));
+        facts.push(Fact::Cgroups(cgroups::probe(&self.proc, &self.sys)));
+        facts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_read_from_what_bwrap_says() {
+        assert_eq!(parse_version("bubblewrap 0.8.0\n"), Some((0, 8)));
+        assert_eq!(parse_version("bubblewrap 0.11\n"), Some((0, 11)));
+        assert_eq!(parse_version("something else"), None);
+        assert_eq!(parse_version(""), None);
+    }
+}

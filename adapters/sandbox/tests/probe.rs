@@ -1,0 +1,55 @@
+//! The probe of Sandboxes keeps what every probe keeps, on this machine and on made-up ones.
+
+use isobox_domain::fact::{Fact, Namespace, Trial};
+use isobox_ports::HostProbe;
+use isobox_ports::contract::host_probe::{self, Looked};
+use isobox_sandbox::SandboxProbe;
+use libtest_mimic::{Arguments, Failed, Trial as Test};
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    isobox_sandbox::stage::enter_if_asked();
+    let mut tests = host_probe::cases("SandboxProbe", this_machine);
+    tests.push(Test::test("a_setting_that_restricts_namespaces_is_named_with_its_remedy", apparmor));
+    tests.push(Test::test("every_namespace_is_tried_once", namespaces));
+    // One at a time: this process forks, and its threads must not hold locks then.
+    let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
+    libtest_mimic::run(&arguments, tests).exit_code()
+}
+
+fn this_machine() -> Looked {
+    // It mounts over /usr and makes files there, in namespaces of its own.
+    let watched = ["/usr/lower", "/usr/merged", "/etc"].map(PathBuf::from).to_vec();
+    Looked { probe: Box::new(SandboxProbe::default()), watched, kept: Box::new(()) }
+}
+
+fn apparmor() -> Result<(), Failed> {
+    let root = tempfile::tempdir()?;
+    let settings = root.path().join("proc/sys/kernel");
+    fs::create_dir_all(&settings)?;
+    fs::write(settings.join("apparmor_restrict_unprivileged_userns"), "1\n")?;
+    let facts = SandboxProbe::below(root.path()).facts();
+    let found = facts.iter().find_map(|fact| match fact {
+        Fact::Restriction { setting, remedy } => Some((setting.as_str(), remedy.as_str())),
+        _ => None,
+    });
+    let (setting, remedy) = found.ok_or("no restriction")?;
+    assert_eq!(setting, "kernel.apparmor_restrict_unprivileged_userns=1");
+    assert!(remedy.contains("AppArmor") && remedy.contains("sysctl"), "{remedy}");
+    Ok(())
+}
+
+fn namespaces() -> Result<(), Failed> {
+    let facts = SandboxProbe::default().facts();
+    let tried: Vec<_> = facts
+        .iter()
+        .filter_map(|fact| match fact {
+            Fact::Opens(namespace, Trial::Works(_) | Trial::Fails(_)) => Some(*namespace),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(tried, Namespace::ALL);
+    Ok(())
+}

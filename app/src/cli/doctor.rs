@@ -1,0 +1,15 @@
+//! The command that looks whether everything is ready.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// `isobox doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArguments {
+    /// A directory, in a repository or not [default: the current directory]
+    #[arg(value_name = "PATH")]
+    pub(crate) path: Option<PathBuf>,
+    /// Print a JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,70 @@
+//! Doctor Findings, for people and for programs.
+
+use super::errors::indented;
+use isobox_domain::finding::{Finding, Severity, Subject};
+use serde_json::{Value, json};
+use std::io::{self, Write};
+
+/// For people: a line a finding, and below it whatever a person has to know or do.
+pub(crate) fn text(out: &mut dyn Write, findings: &[Finding]) -> io::Result<()> {
+    for subject in [Subject::Machine, Subject::Project] {
+        let about: Vec<_> = findings.iter().filter(|finding| finding.subject == subject).collect();
+        if about.is_empty() {
+            continue;
+        }
+        writeln!(out, "{}", subject.name())?;
+        about.into_iter().try_for_each(|finding| one(out, finding))?;
+        writeln!(out)?;
+    }
+    let [ok, warning, error] = counts(findings);
+    writeln!(out, "{ok} ok, {warning} warning, {error} error")
+}
+
+fn one(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
+    let severity = finding.severity.name();
+    writeln!(out, "  {severity:<7}  {:<21}  {}", finding.check, below(&finding.found))?;
+    let details = [
+        ("tried", (finding.severity != Severity::Ok).then_some(finding.tried)),
+        ("so", finding.consequence.as_deref()),
+        ("fix", finding.fix.as_deref()),
+    ];
+    for (label, detail) in details {
+        if let Some(detail) = detail {
+            writeln!(out, "           {label:<5}  {}", below(detail))?;
+        }
+    }
+    Ok(())
+}
+
+/// Further lines, set below the first one.
+fn below(text: &str) -> String {
+    indented(text).replace('\n', "\n                ")
+}
+
+/// For programs: a document of schema `isobox.doctor/v1`.
+pub(crate) fn document(findings: &[Finding]) -> Value {
+    let [ok, warning, error] = counts(findings);
+    let told: Vec<Value> = findings.iter().map(value).collect();
+    json!({
+        "schema": "isobox.doctor/v1",
+        "counts": { "ok": ok, "warning": warning, "error": error },
+        "findings": told,
+    })
+}
+
+fn value(finding: &Finding) -> Value {
+    json!({
+        "check": finding.check,
+        "subject": finding.subject.name(),
+        "severity": finding.severity.name(),
+        "tried": finding.tried,
+        "found": finding.found,
+        "consequence": finding.consequence,
+        "fix": finding.fix,
+    })
+}
+
+fn counts(findings: &[Finding]) -> [usize; 3] {
+    [Severity::Ok, Severity::Warning, Severity::Error]
+        .map(|severity| findings.iter().filter(|finding| finding.severity == severity).count())
+}

@@ -1,0 +1,22 @@
+//! The adapters that look whether a machine and a project are ready.
+
+use super::Location;
+use isobox_git::{GixRepository, RepositoryProbe};
+use isobox_host::{InstallationProbe, YamlPolicySource};
+use isobox_ports::HostProbe;
+use isobox_sandbox::SandboxProbe;
+use isobox_store::StoreProbe;
+use std::path::Path;
+
+/// Hands the probes of this machine, and of the project around `directory`, to `look`.
+pub(crate) fn with_probes<T>(directory: &Path, look: impl FnOnce(&[&dyn HostProbe]) -> T) -> T {
+    let installation = InstallationProbe::of_this_process(env!("CARGO_PKG_VERSION"));
+    let (sandbox, repository) = (SandboxProbe::default(), RepositoryProbe::new(directory));
+    // What is refused is told by the probe of the repository; nothing else of it is looked at then.
+    let Ok(usable) = GixRepository::discover(directory) else {
+        return look(&[&installation, &sandbox, &repository]);
+    };
+    let policy = YamlPolicySource::new(usable.root());
+    let store = StoreProbe::new(&Location::of_project(&usable).records);
+    look(&[&installation, &sandbox, &repository, &policy, &store])
+}

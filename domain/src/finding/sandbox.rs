@@ -1,0 +1,104 @@
+//! Findings about what contains a workload: the program, the kernel, and a Sandbox that was started.
+
+use super::Finding;
+use crate::fact::{Delegation, Fact, Namespace, Trial};
+
+/// The oldest `bwrap` with every option that isobox uses.
+const OLDEST_BUBBLEWRAP: (u32, u32) = (0, 8);
+const NO_TASKS: &str = "`isobox tool` and `isobox run` refuse every Task, unless `run` is asked for `--backend host`, which contains nothing";
+
+pub(super) fn judge(fact: &Fact, facts: &[Fact]) -> Option<Finding> {
+    Some(match fact {
+        Fact::Bubblewrap(trial) => bubblewrap(trial, facts),
+        Fact::SandboxStarts(trial) => starts(trial, facts),
+        Fact::SandboxLacks(what) => {
+            Finding::machine("sandbox.controls", "asked the backend which controls it enforces here", what)
+                .warning("the Effective Policy of every record says so")
+        }
+        Fact::Restriction { setting, remedy } => restriction(setting, remedy, facts),
+        Fact::Opens(namespace, trial) => opens(*namespace, trial, facts),
+        Fact::Landlock(trial) => {
+            unneeded("landlock.abi", "built a ruleset per ABI, with every right of it required", trial)
+        }
+        Fact::Overlay(trial) => {
+            unneeded("overlay.mounts", "mounted an overlay on a tmpfs in namespaces of a process of its own", trial)
+        }
+        Fact::Cgroups(delegation) => cgroups(delegation),
+        _ => return None,
+    })
+}
+
+fn starts_here(facts: &[Fact]) -> bool {
+    facts.iter().any(|fact| matches!(fact, Fact::SandboxStarts(Trial::Works(_))))
+}
+
+fn bubblewrap(trial: &Trial, facts: &[Fact]) -> Finding {
+    let tried = "looked for `bwrap` on PATH, and asked it for its version";
+    let version = facts.iter().find_map(|fact| match fact {
+        Fact::BubblewrapVersion(major, minor) => Some((*major, *minor)),
+        _ => None,
+    });
+    let install = "install bubblewrap 0.8 or newer, e.g. with `apt install bubblewrap`";
+    match trial {
+        Trial::Fails(why) => Finding::machine("bubblewrap.program", tried, why).error(NO_TASKS).fix(install),
+        Trial::Works(found) if version.is_some_and(|version| version < OLDEST_BUBBLEWRAP) => {
+            Finding::machine("bubblewrap.program", tried, found)
+                .warning("isobox needs bubblewrap 0.8: an older one lacks options that it uses")
+                .fix(install)
+        }
+        Trial::Works(found) => Finding::machine("bubblewrap.program", tried, found),
+    }
+}
+
+fn starts(trial: &Trial, facts: &[Fact]) -> Finding {
+    let tried = "started `true` in a Sandbox, as `isobox tool` would";
+    match trial {
+        Trial::Works(found) => Finding::machine("sandbox.starts", tried, found),
+        Trial::Fails(why) => {
+            let remedy = facts.iter().find_map(|fact| match fact {
+                Fact::Restriction { remedy, .. } => Some(remedy.clone()),
+                _ => None,
+            });
+            Finding::machine("sandbox.starts", tried, why).error(NO_TASKS).fix_if_known(remedy)
+        }
+    }
+}
+
+fn restriction(setting: &str, remedy: &str, facts: &[Fact]) -> Finding {
+    let finding = Finding::machine("kernel.restriction", "read the settings that restrict namespaces", setting);
+    match starts_here(facts) {
+        true => finding.note("none for you: a Sandbox starts all the same"),
+        false => finding.error(NO_TASKS).fix(remedy),
+    }
+}
+
+fn opens(namespace: Namespace, trial: &Trial, facts: &[Fact]) -> Finding {
+    let check = format!("namespace.{}", namespace.name());
+    let tried = "opened one in a process of its own, and used it";
+    match trial {
+        Trial::Works(found) => Finding::machine(check, tried, found),
+        Trial::Fails(why) if starts_here(facts) => {
+            Finding::machine(check, tried, why).warning("`bwrap` may do here what this user may not")
+        }
+        Trial::Fails(why) => {
+            Finding::machine(check, tried, why).warning("a Sandbox has one of its own, so that none starts without it")
+        }
+    }
+}
+
+fn unneeded(check: &str, tried: &'static str, trial: &Trial) -> Finding {
+    match trial {
+        Trial::Works(found) => Finding::machine(check, tried, found),
+        Trial::Fails(why) => Finding::machine(check, tried, why).note("none in this version, which does not use it"),
+    }
+}
+
+fn cgroups(delegation: &Delegation) -> Finding {
+    let found = match delegation {
+        Delegation::Version2(controllers) => format!("version 2, delegated: {}", controllers.join(", ")),
+        Delegation::Version1(controllers) => format!("version 1, writable: {}", controllers.join(", ")),
+        Delegation::None(why) => why.clone(),
+    };
+    Finding::machine("cgroups.delegation", "looked whether this user may make a control group", found)
+        .note("none in this version, which sets no limits")
+}
