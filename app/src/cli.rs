@@ -5,6 +5,7 @@ mod learn;
 mod doctor;
 mod look;
 mod misunderstood;
+mod policy;
 mod policy_flags;
 mod promote;
 mod telling;
@@ -19,6 +20,7 @@ pub(crate) use learn::{CompletionsArguments, LearnCommand, ManArguments};
 pub(crate) use doctor::DoctorArguments;
 pub(crate) use look::{CatArguments, DiffArguments, ListArguments, LogsArguments, ShowArguments};
 pub(crate) use misunderstood::misunderstood;
+pub(crate) use policy::{PolicyArguments, PolicyCheckArguments, PolicyCommand, PolicyShowArguments};
 pub(crate) use policy_flags::PolicyFlags;
 pub(crate) use promote::PromoteArguments;
 pub(crate) use telling::{EventTarget, TellingFlags};
@@ -149,6 +151,11 @@ pub(crate) enum Command {
     /// The commands that move records.
     #[command(flatten)]
     Transfer(TransferCommand),
+    /// Check policies, show what holds, print their schema
+    #[command(
+        after_help = "Examples:\n  isobox policy check\n  isobox policy show --effective\n  isobox policy schema"
+    )]
+    Policy(PolicyArguments),
     /// Print the version
     #[command(after_help = "Examples:\n  isobox version\n  isobox version --json")]
     Version(VersionArguments),

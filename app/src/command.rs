@@ -8,6 +8,7 @@ mod help;
 mod init;
 mod look;
 mod man;
+mod policy;
 mod promote;
 mod rerun;
 mod topics;
@@ -78,6 +79,7 @@ fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
         Command::Learn(LearnCommand::Completions(arguments)) => completion::completions(&arguments),
         Command::Learn(LearnCommand::Man(arguments)) => man::man(&arguments),
         Command::Transfer(command) => transfer::transfer(console, &command),
+        Command::Policy(arguments) => policy::policy(&arguments.command),
         Command::Version(arguments) => help::version(&arguments),
         Command::Help(arguments) => help::help(&arguments),
     }

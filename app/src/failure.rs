@@ -209,8 +209,9 @@ impl From<PolicyError> for Failure {
     fn from(error: PolicyError) -> Self {
         let message = error.to_string();
         match error {
-            PolicyError::Invalid { excerpt, hint, .. } => {
-                let message = excerpt.map_or(message.clone(), |excerpt| format!("{message}\n{excerpt}"));
+            PolicyError::Invalid { excerpt, hint, further, .. } => {
+                let message = [Some(message), excerpt].into_iter().flatten().chain(further);
+                let message = message.collect::<Vec<_>>().join("\n");
                 hint.into_iter().fold(Self::new(FailureKind::Policy, message), Self::with_hint)
             }
             PolicyError::Io { source, .. } => Self::new(FailureKind::Policy, message).because(source),

@@ -3,9 +3,11 @@
 mod acting;
 mod probes;
 mod transfer;
+mod user_policy;
 
 pub(crate) use probes::with_probes;
 pub(crate) use transfer::v1_directories;
+pub(crate) use user_policy::policy_schema;
 
 use crate::cli::Place;
 use crate::failure::{Failure, FailureKind};
@@ -17,7 +19,7 @@ use isobox_domain::task_id::TaskSelector;
 use isobox_git::{GixRepository, GixWorkspaces};
 use isobox_host::{
     Directories, FsProjectFiles, MaskKey, MaskKeyError, POLICY_PATH, RandomTaskIds, ReadPaths, SystemClock,
-    YamlPolicySource, default_policy_text,
+    YamlPolicySource, YamlPolicyUnderCeiling, default_policy_text,
 };
 use isobox_ports::{Attempts, Clock, ObjectStore, PolicySource, RecordLog, RuntimeBackend};
 use isobox_sandbox::{BubblewrapBackend, HostBackend};
@@ -160,9 +162,9 @@ impl Project {
         Ok(Self { repository, workspaces, directories, backends, location })
     }
 
-    /// The project's policy.
+    /// The project's policy, narrowed to what the user's own allows.
     pub(crate) fn policy(&self) -> impl PolicySource {
-        YamlPolicySource::new(self.repository.root())
+        YamlPolicyUnderCeiling::new(self.repository.root(), self.directories.clone())
     }
 
     /// Where the policy lies, for people.

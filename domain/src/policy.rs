@@ -2,8 +2,11 @@
 
 pub mod read;
 mod resolve;
+mod values;
+mod written;
 
 pub use resolve::{Capabilities, Refusal, resolve};
+pub use written::{Widening, WrittenPolicy};
 
 use crate::enforcement::ControlReport;
 use crate::preflight::PreflightRule;

@@ -1,7 +1,7 @@
 //! Where policies come from.
 
 use crate::Cause;
-use isobox_domain::policy::ProjectPolicy;
+use isobox_domain::policy::{ProjectPolicy, WrittenPolicy};
 
 /// A place in a policy file, both from 1; columns count characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub enum PolicyError {
         excerpt: Option<String>,
         /// What to write instead.
         hint: Option<String>,
+        /// Everything else that is wrong, each with its place, its line and what to write instead.
+        further: Vec<String>,
     },
     /// The file could not be read.
     #[error("read policy {host_path}")]
@@ -49,6 +51,11 @@ fn at(position: &Option<Position>) -> String {
 /// - No file is `None`; a file that is no policy is an error, never `None`.
 /// - Nothing is followed out of the project: a policy that is a symbolic link is an error.
 pub trait PolicySource {
-    /// Reads the project's policy.
-    fn load(&self) -> Result<Option<ProjectPolicy>, PolicyError>;
+    /// Reads the policy key by key.
+    fn written(&self) -> Result<Option<WrittenPolicy>, PolicyError>;
+
+    /// Reads the policy; what it leaves out has its most restrictive value.
+    fn load(&self) -> Result<Option<ProjectPolicy>, PolicyError> {
+        Ok(self.written()?.map(WrittenPolicy::resolved))
+    }
 }

@@ -15,7 +15,8 @@ pub use directories::{Directories, DirectoriesError};
 pub use installation::InstallationProbe;
 pub use mask_key::{MaskKey, MaskKeyError};
 pub use policy::{
-    LONGEST_POLICY_BYTES, POLICY_PATH, PolicyProblem, YamlPolicySource, default_policy_text, parse_policy,
+    LONGEST_POLICY_BYTES, POLICY_PATH, PolicyProblem, YamlPolicySource, YamlPolicyUnderCeiling, default_policy_text,
+    parse_policy, policy_schema,
 };
 pub use project_files::FsProjectFiles;
 pub use read_paths::{ReadPathError, ReadPaths};

@@ -1,15 +1,19 @@
 //! The project's policy file: `.isobox/config.yaml`, read strictly.
 
+mod ceiling;
 mod probe;
 mod schema;
 mod source;
 mod suggestion;
 mod tree;
 
+pub use ceiling::YamlPolicyUnderCeiling;
 pub use source::YamlPolicySource;
 
+use schema::FileKind;
+
 use isobox_domain::escape::Escaped;
-use isobox_domain::policy::ProjectPolicy;
+use isobox_domain::policy::{ProjectPolicy, WrittenPolicy};
 use isobox_ports::Position;
 
 /// Where the policy lies in a project.
@@ -62,14 +66,30 @@ pub fn default_policy_text() -> &'static str {
 
 /// Reads a policy. Unknown and duplicate keys, wrong types and unsupported values are problems, and so are YAML's
 /// anchors, aliases, tags, directives and further documents.
+///
+/// Of everything that is wrong, the error is the first.
 pub fn parse_policy(bytes: &[u8]) -> Result<ProjectPolicy, PolicyProblem> {
+    match parse_written(bytes, FileKind::Project) {
+        Ok(written) => Ok(written.resolved()),
+        Err(problems) => Err(problems.into_iter().next().unwrap_or_else(|| PolicyProblem::whole("it is no policy"))),
+    }
+}
+
+/// The JSON Schema of policy files, for editors.
+pub fn policy_schema() -> &'static str {
+    include_str!("policy/policy.schema.json")
+}
+
+/// Reads a policy key by key; everything that is wrong with its keys and values is told at once.
+fn parse_written(bytes: &[u8], kind: FileKind) -> Result<WrittenPolicy, Vec<PolicyProblem>> {
     if bytes.len() > LONGEST_POLICY_BYTES {
         let problem = format!("it has {} bytes, and at most {LONGEST_POLICY_BYTES} are read", bytes.len());
-        return Err(PolicyProblem::whole(problem));
+        return Err(vec![PolicyProblem::whole(problem)]);
     }
-    let text = std::str::from_utf8(bytes).map_err(|error| no_text(bytes, error.valid_up_to()))?;
-    let root = tree::parse(text).map_err(|problem| problem.in_text(text))?;
-    schema::read(&root).map_err(|problem| problem.in_text(text))
+    let text = std::str::from_utf8(bytes).map_err(|error| vec![no_text(bytes, error.valid_up_to())])?;
+    let root = tree::parse(text).map_err(|problem| vec![problem.in_text(text)])?;
+    let in_text = |problems: Vec<PolicyProblem>| problems.into_iter().map(|problem| problem.in_text(text)).collect();
+    schema::read(&root, kind).map_err(in_text)
 }
 
 /// What ends a line; see YAML 1.2.2, section 5.4.

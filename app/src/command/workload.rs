@@ -7,7 +7,7 @@ use crate::output::console::Console;
 use crate::output::events::Telling;
 use crate::output::{lifecycle, stdout};
 use crate::use_case::attempt::{self, Retention, TaskRequest, preflight_of};
-use crate::use_case::{recover, settle};
+use crate::use_case::{effective_policy, recover, settle};
 use crate::wiring::{Project, Store, absolute};
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::masking;
@@ -36,6 +36,7 @@ pub(super) fn run(console: Console, arguments: RunArguments) -> Result<ExitCode,
     let project = Project::find(&arguments.place)?;
     let mut policy = project.policy().load()?.unwrap_or_default();
     apply(arguments.policy, &mut policy.sandbox)?;
+    effective_policy::require_within(&project.user_policy()?, &policy)?;
     let retention = if arguments.retain_workspace { Retention::Retain } else { Retention::Dispose };
     let telling = Telling::open(&arguments.telling)?;
     execute(console, &project, &telling, Wanted { kind: SandboxKind::Session, command, policy, retention })

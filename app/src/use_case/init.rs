@@ -59,7 +59,7 @@ fn with_rule(mut ignored: Vec<u8>) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use isobox_domain::policy::ProjectPolicy;
+    use isobox_domain::policy::WrittenPolicy;
     use isobox_ports::PolicyError;
     use isobox_ports::contract::project_files::{LinkTarget, Project};
     use isobox_ports::fake::InMemoryProjectFiles;
@@ -68,8 +68,8 @@ mod tests {
     struct Policy<'a>(&'a InMemoryProjectFiles);
 
     impl PolicySource for Policy<'_> {
-        fn load(&self) -> Result<Option<ProjectPolicy>, PolicyError> {
-            Ok(self.0.is_there(".isobox/config.yaml").then(ProjectPolicy::default))
+        fn written(&self) -> Result<Option<WrittenPolicy>, PolicyError> {
+            Ok(self.0.is_there(".isobox/config.yaml").then(WrittenPolicy::default))
         }
     }
 

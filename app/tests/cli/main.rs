@@ -6,6 +6,7 @@ mod init;
 mod learn;
 mod look;
 mod place;
+mod policy;
 mod preflight;
 mod promote;
 mod schemas;

@@ -11,17 +11,19 @@ impl HostProbe for YamlPolicySource {
         vec![match self.load() {
             Ok(Some(policy)) => Fact::Policy(shown, policy.tool_calls),
             Ok(None) => Fact::NoPolicy(shown),
-            Err(error) => Fact::BadPolicy(vec![refused(&error)]),
+            Err(error) => Fact::BadPolicy(mistakes(&error)),
         }]
     }
 }
 
-fn refused(error: &PolicyError) -> Refused {
+fn mistakes(error: &PolicyError) -> Vec<Refused> {
     match error {
-        PolicyError::Invalid { excerpt, hint, .. } => {
+        PolicyError::Invalid { excerpt, hint, further, .. } => {
             let excerpt = excerpt.as_ref().map(|excerpt| format!("\n{excerpt}")).unwrap_or_default();
-            Refused { reason: format!("{error}{excerpt}"), hint: hint.clone() }
+            let first = Refused { reason: format!("{error}{excerpt}"), hint: hint.clone() };
+            let further = further.iter().map(|reason| Refused { reason: reason.clone(), hint: None });
+            std::iter::once(first).chain(further).collect()
         }
-        PolicyError::Io { source, .. } => Refused { reason: format!("{error}: {source}"), hint: None },
+        PolicyError::Io { source, .. } => vec![Refused { reason: format!("{error}: {source}"), hint: None }],
     }
 }

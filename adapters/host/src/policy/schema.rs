@@ -5,8 +5,7 @@ use super::suggestion::nearest;
 use super::tree::{Key, Node, Value, shown};
 use isobox_domain::policy::read::expand_home;
 use isobox_domain::policy::{
-    BackendChoice, BackendName, NetworkAccess, PathMode, ProjectPolicy, SandboxPolicy, ToolCalls, ViewLimit,
-    WorkspaceExposure,
+    BackendChoice, BackendName, NetworkAccess, PathMode, ToolCalls, ViewLimit, WorkspaceExposure, WrittenPolicy,
 };
 use isobox_domain::preflight::PreflightRule;
 
@@ -38,46 +37,94 @@ const UNAVAILABLE: [(&str, &str, &str); 6] = [
     ("promotion.mode", "auto", "a person agrees to every promotion"),
 ];
 
+/// Keys that a user's own policy does not have: it cannot limit them yet, and a key without effect would deceive.
+const NOT_A_USERS: [(&str, &str); 2] = [("network", "allow"), ("filesystem", "read")];
+
 type Read<T> = Result<T, PolicyProblem>;
 
-/// The policy that a tree describes. What it leaves out has the most restrictive value.
-pub(super) fn read(root: &Node) -> Read<ProjectPolicy> {
-    let file = File::open(root)?;
-    file.required("api_version")?.one_of(&[("isobox.dev/v1alpha1", ())])?;
-    file.required("kind")?.one_of(&[("ProjectPolicy", ())])?;
-    if let Some(kind) = file.field("workspace_source", "kind")? {
-        kind.one_of(&[("repository", ())])?;
-    }
-    if let Some(credentials) = file.field("credentials", "default")? {
-        credentials.one_of(&[("none", ())])?;
-    }
-    if let Some(mode) = file.field("promotion", "mode")? {
-        mode.one_of(&[("manual", ())])?;
-    }
-    let default = ProjectPolicy::default();
-    Ok(ProjectPolicy {
-        tool_calls: file.field("tool_call", "enabled")?.map_or(Ok(default.tool_calls), tool_calls)?,
-        sandbox: sandbox(&file, default.sandbox)?,
-        preflight: file.field("preflight", "rules")?.map_or(Ok(default.preflight), preflight)?,
-        views: file.field("records", "views")?.map_or(Ok(default.views), views)?,
-    })
+/// Which file it is: both have the same keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FileKind {
+    /// A project's.
+    Project,
+    /// A user's own, which is a Ceiling over those of projects.
+    User,
 }
 
-fn sandbox(file: &File<'_>, default: SandboxPolicy) -> Read<SandboxPolicy> {
-    let path_mode = file.field("development_environment", "path_mode")?;
-    let workspace = file.field("filesystem", "expose_workspace")?;
+impl FileKind {
+    /// The value of `kind`.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Project => "ProjectPolicy",
+            Self::User => "UserPolicy",
+        }
+    }
+}
+
+/// What was found wrong so far, so that everything is told at once.
+#[derive(Default)]
+struct Mistakes(Vec<PolicyProblem>);
+
+impl Mistakes {
+    fn note<T>(&mut self, read: Read<T>) -> Option<T> {
+        read.map_err(|problem| self.0.push(problem)).ok()
+    }
+
+    fn key<T>(&mut self, field: Read<Option<Field<'_>>>, read: impl FnOnce(Field<'_>) -> Read<T>) -> Option<T> {
+        let field = self.note(field).flatten()?;
+        self.note(read(field))
+    }
+
+    fn without_meaning(&mut self, file: &File<'_>, section: &str, name: &str) {
+        if let Some(field) = self.note(file.field(section, name)).flatten() {
+            let problem = format!("`{}` has no meaning in a user's own policy", field.name);
+            let hint = Some("remove it; it belongs in a project's policy".to_owned());
+            self.0.push(PolicyProblem::at(field.node.position, problem).with_hint(hint));
+        }
+    }
+
+    /// In the order of the file, each once: a section that is none is noticed by each of its keys.
+    fn in_order(mut self) -> Vec<PolicyProblem> {
+        self.0.sort_by_key(|problem| problem.position.map(|position| (position.line, position.column)));
+        self.0.dedup();
+        self.0
+    }
+}
+
+/// What a tree says, or everything that is wrong with it.
+pub(super) fn read(root: &Node, kind: FileKind) -> Result<WrittenPolicy, Vec<PolicyProblem>> {
+    let mut found = Mistakes::default();
+    let file = File::open(root, &mut found).map_err(|problem| vec![problem])?;
+    found.note(file.required("api_version", "isobox.dev/v1alpha1"));
+    found.note(file.required("kind", kind.name()));
+    found.key(file.field("workspace_source", "kind"), |field| field.one_of(&[("repository", ())]));
+    found.key(file.field("credentials", "default"), |field| field.one_of(&[("none", ())]));
+    found.key(file.field("promotion", "mode"), |field| field.one_of(&[("manual", ())]));
+    let written = written(&file, &mut found);
+    if kind == FileKind::User {
+        NOT_A_USERS.iter().for_each(|(section, key)| found.without_meaning(&file, section, key));
+    }
+    match found.0.is_empty() {
+        true => Ok(written),
+        false => Err(found.in_order()),
+    }
+}
+
+fn written(file: &File<'_>, found: &mut Mistakes) -> WrittenPolicy {
     let paths = PathMode::ALL.map(|mode| (mode.name(), mode));
     let access = NetworkAccess::ALL.map(|access| (access.name(), access));
     let exposures = [WorkspaceExposure::ReadWrite, WorkspaceExposure::ReadOnly].map(|mode| (mode.name(), mode));
-    Ok(SandboxPolicy {
-        backend: file.field("", "runtime_backend")?.map_or(Ok(default.backend), backend)?,
-        network: file.field("network", "default")?.map_or(Ok(default.network), |field| field.one_of(&access))?,
-        network_allow: file.field("network", "allow")?.map_or(Ok(Vec::new()), network_rules)?,
-        path_mode: path_mode.map_or(Ok(default.path_mode), |field| field.one_of(&paths))?,
-        workspace: workspace.map_or(Ok(default.workspace), |field| field.one_of(&exposures))?,
-        read: file.field("filesystem", "read")?.map_or(Ok(Vec::new()), read_paths)?,
-        reuse_inputs: default.reuse_inputs,
-    })
+    WrittenPolicy {
+        tool_calls: found.key(file.field("tool_call", "enabled"), tool_calls),
+        backend: found.key(file.field("", "runtime_backend"), backend),
+        path_mode: found.key(file.field("development_environment", "path_mode"), |field| field.one_of(&paths)),
+        network: found.key(file.field("network", "default"), |field| field.one_of(&access)),
+        network_allow: found.key(file.field("network", "allow"), network_rules),
+        workspace: found.key(file.field("filesystem", "expose_workspace"), |field| field.one_of(&exposures)),
+        read: found.key(file.field("filesystem", "read"), read_paths),
+        preflight: found.key(file.field("preflight", "rules"), preflight),
+        views: found.key(file.field("records", "views"), views),
+    }
 }
 
 fn tool_calls(field: Field<'_>) -> Read<ToolCalls> {
@@ -139,16 +186,16 @@ struct File<'a> {
 }
 
 impl<'a> File<'a> {
-    fn open(root: &'a Node) -> Read<Self> {
+    fn open(root: &'a Node, found: &mut Mistakes) -> Read<Self> {
         let Value::Mapping(entries) = &root.value else {
             let problem = format!("expected a mapping with the keys of a policy, found {}", root.value.in_words());
             return Err(PolicyProblem::at(root.position, problem));
         };
         for (key, node) in entries {
             match KEYS.iter().find(|(section, _)| *section == key.name && !section.is_empty()) {
-                Some((section, keys)) => check_section(section, keys, node)?,
+                Some((section, keys)) => check_section(section, keys, node, found),
                 None if KEYS[0].1.contains(&key.name.as_str()) => {}
-                None => return Err(unknown("", key)),
+                None => found.0.push(unknown("", key)),
             }
         }
         Ok(Self { root, entries })
@@ -163,19 +210,19 @@ impl<'a> File<'a> {
         Ok(find(entries, name).map(|node| Field { name: full_name(section, name), node }))
     }
 
-    fn required(&self, name: &str) -> Read<Field<'a>> {
+    fn required(&self, name: &str, value: &'static str) -> Read<()> {
         let missing = || {
-            let value = if name == "kind" { "ProjectPolicy" } else { "isobox.dev/v1alpha1" };
             PolicyProblem::at(self.root.position, format!("the key `{name}` is missing"))
                 .with_hint(Some(format!("add `{name}: {value}`")))
         };
-        self.field("", name)?.ok_or_else(missing)
+        self.field("", name)?.ok_or_else(missing)?.one_of(&[(value, ())])
     }
 }
 
-fn check_section(section: &str, keys: &[&str], node: &Node) -> Read<()> {
-    let stranger = mapping(section, node)?.iter().find(|(key, _)| !keys.contains(&key.name.as_str()));
-    stranger.map_or(Ok(()), |(key, _)| Err(unknown(section, key)))
+fn check_section(section: &str, keys: &[&str], node: &Node, found: &mut Mistakes) {
+    let entries = found.note(mapping(section, node)).unwrap_or_default();
+    let strangers = entries.iter().filter(|(key, _)| !keys.contains(&key.name.as_str()));
+    found.0.extend(strangers.map(|(key, _)| unknown(section, key)));
 }
 
 fn mapping<'a>(section: &str, node: &'a Node) -> Read<&'a [(Key, Node)]> {

@@ -1,8 +1,9 @@
 //! Reading the policy file of a project, without following anything out of it.
 
-use super::{LONGEST_POLICY_BYTES, POLICY_PATH, PolicyProblem, parse_policy};
+use super::schema::FileKind;
+use super::{LONGEST_POLICY_BYTES, POLICY_PATH, PolicyProblem, parse_written};
 use isobox_domain::escape::Escaped;
-use isobox_domain::policy::ProjectPolicy;
+use isobox_domain::policy::WrittenPolicy;
 use isobox_ports::{Cause, PolicyError, PolicySource};
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
@@ -11,21 +12,31 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
-/// The policy file below the root of a project's trusted checkout.
+/// Name of the user's own policy in isobox's directory of configuration.
+const USER_POLICY: &str = "config.yaml";
+
+/// The policy file below the root of a project's trusted checkout, or the user's own.
 #[derive(Clone, Debug)]
 pub struct YamlPolicySource {
     root: PathBuf,
+    path: &'static str,
+    kind: FileKind,
 }
 
 impl YamlPolicySource {
     /// For the project whose working tree has its root at `root`, an absolute host path.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+        Self { root: root.into(), path: POLICY_PATH, kind: FileKind::Project }
+    }
+
+    /// For the user's own policy in `config`, isobox's directory of configuration.
+    pub fn of_user(config: impl Into<PathBuf>) -> Self {
+        Self { root: config.into(), path: USER_POLICY, kind: FileKind::User }
     }
 
     /// Absolute host path of the file.
     pub fn host_path(&self) -> PathBuf {
-        self.root.join(POLICY_PATH)
+        self.root.join(self.path)
     }
 
     fn open(&self) -> io::Result<File> {
@@ -36,11 +47,18 @@ impl YamlPolicySource {
         let beneath =
             ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_SYMLINKS | ResolveFlag::RESOLVE_NO_MAGICLINKS;
         let how = OpenHow::new().flags(flags).resolve(beneath);
-        Ok(openat2(root, POLICY_PATH, how)?.into())
+        Ok(openat2(root, self.path, how)?.into())
     }
 
     fn invalid(&self, problem: PolicyProblem) -> PolicyError {
+        self.all_invalid(vec![problem])
+    }
+
+    fn all_invalid(&self, problems: Vec<PolicyProblem>) -> PolicyError {
+        let mut problems = problems.into_iter();
+        let problem = problems.next().unwrap_or_else(|| PolicyProblem::whole("it is no policy"));
         PolicyError::Invalid {
+            further: problems.map(|problem| self.in_full(&problem)).collect(),
             host_path: Escaped::path(&self.host_path()).to_string(),
             position: problem.position,
             problem: problem.problem,
@@ -49,13 +67,20 @@ impl YamlPolicySource {
         }
     }
 
+    fn in_full(&self, problem: &PolicyProblem) -> String {
+        let place = problem.position.map(|at| format!(":{}:{}", at.line, at.column)).unwrap_or_default();
+        let first = format!("{}{place}: {problem}", Escaped::path(&self.host_path()));
+        let hint = problem.hint.as_ref().map(|hint| format!("hint: {hint}"));
+        [Some(first), problem.excerpt.clone(), hint].into_iter().flatten().collect::<Vec<_>>().join("\n")
+    }
+
     fn io(&self, source: impl Into<Cause>) -> PolicyError {
         PolicyError::Io { host_path: Escaped::path(&self.host_path()).to_string(), source: source.into() }
     }
 }
 
 impl PolicySource for YamlPolicySource {
-    fn load(&self) -> Result<Option<ProjectPolicy>, PolicyError> {
+    fn written(&self) -> Result<Option<WrittenPolicy>, PolicyError> {
         let file = match self.open() {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -70,14 +95,15 @@ impl PolicySource for YamlPolicySource {
         }
         let mut bytes = Vec::new();
         file.take(LONGEST_POLICY_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|error| self.io(error))?;
-        parse_policy(&bytes).map(Some).map_err(|problem| self.invalid(problem))
+        parse_written(&bytes, self.kind).map(Some).map_err(|problems| self.all_invalid(problems))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::default_policy_text;
+    use super::super::{default_policy_text, parse_policy};
     use super::*;
+    use isobox_domain::policy::ProjectPolicy;
     use std::fs;
     use std::os::unix::fs::symlink;
     use std::path::Path;

@@ -207,10 +207,10 @@ fn every_line_break_of_yaml_is_counted() {
 
 #[test]
 fn an_excerpt_is_escaped_cropped_and_its_caret_in_place() {
-    let found = refused(&format!("{HEAD}network: {{ default: \"\u{202e}é\", x: y }}\n"));
+    let found = refused(&format!("{HEAD}network: {{ allow: [\"\u{202e}é\"], x: y }}\n"));
     assert_eq!(
         found.excerpt.as_deref(),
-        Some("3 | network: { default: \"\\u{202e}é\", x: y }\n  |                                  ^")
+        Some("3 | network: { allow: [\"\\u{202e}é\"], x: y }\n  |                                  ^")
     );
     let long = refused(&format!("{HEAD}network: {{ {}: y }}\n", "k".repeat(5000)));
     assert!(long.excerpt.is_some_and(|excerpt| excerpt.len() < 300));

@@ -1,0 +1,31 @@
+//! The keys and values of a policy.
+
+use crate::use_case::effective_policy::{Origin, PolicyValue};
+use serde_json::{Value, json};
+use std::io::{self, Write};
+
+/// For people: key, value, origin.
+pub(crate) fn table(out: &mut dyn Write, values: &[PolicyValue]) -> io::Result<()> {
+    let width = values.iter().map(|value| value.value.chars().count()).max().unwrap_or_default().min(40);
+    for PolicyValue { key, value, origin } in values {
+        writeln!(out, "{key:<35}{value:<width$}  {}", name(*origin))?;
+    }
+    Ok(())
+}
+
+/// For programs: a document of schema `isobox.policy/v1`.
+pub(crate) fn document(values: &[PolicyValue]) -> Value {
+    let told: Vec<Value> = values
+        .iter()
+        .map(|value| json!({ "key": value.key, "value": value.value, "origin": name(value.origin) }))
+        .collect();
+    json!({ "schema": "isobox.policy/v1", "values": told })
+}
+
+const fn name(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Project => "project",
+        Origin::User => "user",
+        Origin::Default => "default",
+    }
+}

@@ -1,0 +1,131 @@
+//! What holds of a project's policy under the user's own, and where each value comes from.
+
+use crate::failure::{Failure, FailureKind};
+use isobox_domain::policy::{ProjectPolicy, Widening, WrittenPolicy};
+use isobox_ports::PolicySource;
+
+/// What it touches.
+#[derive(Clone, Copy)]
+pub(crate) struct Ports<'a> {
+    /// The project's policy.
+    pub(crate) project: &'a dyn PolicySource,
+    /// The user's own, a Ceiling.
+    pub(crate) user: &'a dyn PolicySource,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The project's file.
+    Project,
+    /// The user's file narrowed it.
+    User,
+    /// Nobody wrote it: it is the most restrictive value.
+    Default,
+}
+
+/// A key, its value as a policy file would have it, and where that comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PolicyValue {
+    pub(crate) key: &'static str,
+    pub(crate) value: String,
+    pub(crate) origin: Origin,
+}
+
+/// Every key with the value that holds.
+pub(crate) fn values(ports: &Ports<'_>) -> Result<Vec<PolicyValue>, Failure> {
+    let written = ports.project.written()?.unwrap_or_default();
+    let ceiling = ports.user.written()?.unwrap_or_default();
+    let mut policy = written.clone().resolved();
+    let narrowed = ceiling.narrow(&mut policy);
+    let of = |(key, value): (&'static str, String)| {
+        let origin = match () {
+            () if narrowed.iter().any(|widening| widening.key == key) => Origin::User,
+            () if is_written(&written, key) => Origin::Project,
+            () => Origin::Default,
+        };
+        PolicyValue { key, value, origin }
+    };
+    Ok(policy.values().into_iter().map(of).collect())
+}
+
+/// What the project's file says, key by key.
+pub(crate) fn written(ports: &Ports<'_>) -> Result<Vec<PolicyValue>, Failure> {
+    let written = ports.project.written()?.unwrap_or_default();
+    let values = written.clone().resolved().values().into_iter();
+    let of = |(key, value)| PolicyValue { key, value, origin: Origin::Project };
+    Ok(values.filter(|(key, _)| is_written(&written, key)).map(of).collect())
+}
+
+/// Refuses what the command line asks for beyond the user's own policy: it was typed on purpose, so that another value
+/// in its place would surprise.
+pub(crate) fn require_within(user: &dyn PolicySource, policy: &ProjectPolicy) -> Result<(), Failure> {
+    let widened = user.written()?.unwrap_or_default().narrow(&mut policy.clone());
+    match widened.first() {
+        None => Ok(()),
+        Some(Widening { key }) => {
+            let what = format!("your own policy allows less than this command line asks for: `{key}`");
+            Err(Failure::new(FailureKind::Policy, what).with_hint(
+                "leave the flag out, or change your own policy; `isobox policy show --effective` shows both",
+            ))
+        }
+    }
+}
+
+fn is_written(written: &WrittenPolicy, key: &str) -> bool {
+    match key {
+        "tool_call.enabled" => written.tool_calls.is_some(),
+        "runtime_backend" => written.backend.is_some(),
+        "development_environment.path_mode" => written.path_mode.is_some(),
+        "network.default" => written.network.is_some(),
+        "network.allow" => written.network_allow.is_some(),
+        "filesystem.expose_workspace" => written.workspace.is_some(),
+        "filesystem.read" => written.read.is_some(),
+        "preflight.rules" => written.preflight.is_some(),
+        "records.views" => written.views.is_some(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isobox_domain::policy::{NetworkAccess, ToolCalls};
+    use isobox_ports::PolicyError;
+
+    struct Written(Option<WrittenPolicy>);
+
+    impl PolicySource for Written {
+        fn written(&self) -> Result<Option<WrittenPolicy>, PolicyError> {
+            Ok(self.0.clone())
+        }
+    }
+
+    #[test]
+    fn each_value_is_told_with_where_it_comes_from() {
+        let project = Written(Some(WrittenPolicy {
+            tool_calls: Some(ToolCalls::Enabled),
+            network: Some(NetworkAccess::Inherited),
+            ..WrittenPolicy::default()
+        }));
+        let user = Written(Some(WrittenPolicy { network: Some(NetworkAccess::Deny), ..WrittenPolicy::default() }));
+        let values = values(&Ports { project: &project, user: &user }).expect("values");
+        let of = |key: &str| {
+            let found = values.iter().find(|value| value.key == key).expect("the key");
+            (found.value.clone(), found.origin)
+        };
+        assert_eq!(of("tool_call.enabled"), ("true".to_owned(), Origin::Project));
+        assert_eq!(of("network.default"), ("deny".to_owned(), Origin::User));
+        assert_eq!(of("runtime_backend"), ("auto".to_owned(), Origin::Default));
+    }
+
+    #[test]
+    fn a_command_line_beyond_the_users_own_policy_is_refused() {
+        let user = Written(Some(WrittenPolicy { network: Some(NetworkAccess::Deny), ..WrittenPolicy::default() }));
+        let mut asked = ProjectPolicy::default();
+        require_within(&user, &asked).expect("it is within");
+        asked.sandbox.network = NetworkAccess::Inherited;
+        let refused = require_within(&user, &asked).expect_err("a refusal");
+        assert!(refused.to_string().contains("`network.default`"), "{refused}");
+    }
+}

@@ -1,0 +1,71 @@
+//! `isobox policy`, and a user's own policy as a ceiling.
+
+use crate::support::{assert_refused, document};
+use isobox_tests::{Project, User};
+use std::fs;
+
+const HEAD: &str = "api_version: isobox.dev/v1alpha1\nkind: ProjectPolicy\ntool_call:\n  enabled: true\n";
+
+fn user_policy(project: &Project, text: &str) {
+    let folder = project.home().join(".config/isobox");
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::write(folder.join("config.yaml"), format!("api_version: isobox.dev/v1alpha1\nkind: UserPolicy\n{text}"))
+        .expect("write");
+}
+
+#[test]
+fn every_mistake_is_told_at_once_with_its_place() {
+    let project = Project::bare(User::Current);
+    project.write(
+        ".isobox/config.yaml",
+        &format!("{HEAD}netwrk: {{}}\nnetwork:\n  default: dney\n  port: 1\nrecords:\n  views: many\n"),
+    );
+    let check = project.isobox(&["policy", "check"]);
+    assert_refused(&check, 3, &["config.yaml:5:1: ", "config.yaml:7:12: ", "config.yaml:8:3: ", "config.yaml:10:10: "]);
+    for word in ["did you mean `network`?", "did you mean `deny`?", "7 |   default: dney"] {
+        assert!(check.stderr.contains(word), "{check:?}");
+    }
+    project.write(".isobox/config.yaml", HEAD);
+    let check = project.isobox(&["policy", "check"]);
+    assert_eq!((check.code, check.stdout.ends_with("config.yaml: valid\n")), (0, true), "{check:?}");
+}
+
+#[test]
+fn the_schema_is_json_and_has_every_key_that_a_policy_shows() {
+    let project = Project::initialised(User::Current);
+    let schema = document(&project.isobox(&["policy", "schema"]));
+    let shown = document(&project.isobox(&["policy", "show", "--effective", "--json"]));
+    assert_eq!(shown["schema"], "isobox.policy/v1");
+    for value in shown["values"].as_array().expect("values") {
+        let key = value["key"].as_str().expect("a key");
+        let place = key.split('.').fold(&schema, |place, name| &place["properties"][name]);
+        assert!(place["description"].is_string(), "{key}: {place}");
+    }
+}
+
+#[test]
+fn a_project_may_narrow_a_users_policy_and_never_widen_it() {
+    let project = Project::bare(User::Current);
+    project.write(".isobox/config.yaml", &format!("{HEAD}network:\n  default: inherited\nruntime_backend: host\n"));
+    project.write(".gitignore", ".isobox/tasks/\n");
+    project.commit_all("policy");
+    user_policy(&project, "network:\n  default: deny\nruntime_backend: auto\n");
+    let shown = project.isobox(&["policy", "show", "--effective"]);
+    let line = |key: &str| shown.stdout.lines().find(|line| line.starts_with(key)).expect("a line").to_owned();
+    assert!(line("network.default").contains("deny") && line("network.default").ends_with("user"), "{shown:?}");
+    assert!(line("tool_call.enabled").ends_with("project"), "{shown:?}");
+    let tool = project.isobox(&["tool", "--", "true"]);
+    assert_eq!(tool.code, 0, "{tool:?}");
+    assert!(tool.stderr.contains("network=deny network_enforcement=enforced"), "{tool:?}");
+    let run = project.isobox(&["run", "--network", "inherited", "--", "true"]);
+    assert_refused(&run, 125, &["your own policy allows less", "`network.default`"]);
+}
+
+#[test]
+fn a_users_policy_that_is_invalid_stops_everything_and_is_named() {
+    let project = Project::initialised(User::Current);
+    user_policy(&project, "filesystem:\n  read: [/opt]\n");
+    let tool = project.isobox(&["tool", "--", "true"]);
+    assert_refused(&tool, 125, &[".config/isobox/config.yaml:4:9: ", "has no meaning in a user's own policy"]);
+    assert_refused(&project.isobox(&["policy", "check"]), 3, &["config.yaml:4:9: "]);
+}

@@ -1,0 +1,196 @@
+//! What a policy file says, key by key, and what a user's own file leaves of what a project's asks for.
+
+use super::{
+    BackendChoice, BackendName, NetworkAccess, PathMode, ProjectPolicy, SandboxPolicy, ToolCalls, ViewLimit,
+    WorkspaceExposure,
+};
+use crate::preflight::PreflightRule;
+
+/// The keys of a policy file, as written; `None` where it says nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WrittenPolicy {
+    /// `tool_call.enabled`.
+    pub tool_calls: Option<ToolCalls>,
+    /// `runtime_backend`.
+    pub backend: Option<BackendChoice>,
+    /// `development_environment.path_mode`.
+    pub path_mode: Option<PathMode>,
+    /// `network.default`.
+    pub network: Option<NetworkAccess>,
+    /// `network.allow`.
+    pub network_allow: Option<Vec<String>>,
+    /// `filesystem.expose_workspace`.
+    pub workspace: Option<WorkspaceExposure>,
+    /// `filesystem.read`.
+    pub read: Option<Vec<Vec<u8>>>,
+    /// `preflight.rules`, with those that always hold.
+    pub preflight: Option<Vec<PreflightRule>>,
+    /// `records.views`.
+    pub views: Option<ViewLimit>,
+}
+
+/// A value that a project asks for and a user's own policy does not allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Widening {
+    /// The key.
+    pub key: &'static str,
+}
+
+impl WrittenPolicy {
+    /// The policy of a project: what is not written has its most restrictive value.
+    pub fn resolved(self) -> ProjectPolicy {
+        let ProjectPolicy { tool_calls, sandbox, preflight, views } = ProjectPolicy::default();
+        ProjectPolicy {
+            tool_calls: self.tool_calls.unwrap_or(tool_calls),
+            sandbox: SandboxPolicy {
+                backend: self.backend.unwrap_or(sandbox.backend),
+                network: self.network.unwrap_or(sandbox.network),
+                network_allow: self.network_allow.unwrap_or(sandbox.network_allow),
+                path_mode: self.path_mode.unwrap_or(sandbox.path_mode),
+                workspace: self.workspace.unwrap_or(sandbox.workspace),
+                read: self.read.unwrap_or(sandbox.read),
+                reuse_inputs: sandbox.reuse_inputs,
+            },
+            preflight: self.preflight.unwrap_or(preflight),
+            views: self.views.unwrap_or(views),
+        }
+    }
+
+    /// Narrows `asked` to what this policy, as a Ceiling, allows; the keys that had to be narrowed, in the order of the
+    /// file. What this policy does not mention is not limited. Narrowing what was narrowed changes nothing.
+    ///
+    /// `network.allow` and `filesystem.read` are not looked at: a user's own file does not have them.
+    pub fn narrow(&self, asked: &mut ProjectPolicy) -> Vec<Widening> {
+        let mut narrowed = Vec::new();
+        let mut note = |key, is_wider: bool| {
+            if is_wider {
+                narrowed.push(Widening { key });
+            }
+        };
+        let sandbox = &mut asked.sandbox;
+        note(
+            "tool_call.enabled",
+            lower(&mut asked.tool_calls, self.tool_calls, &[ToolCalls::Disabled, ToolCalls::Enabled]),
+        );
+        note("runtime_backend", lower_backend(&mut sandbox.backend, self.backend));
+        note("development_environment.path_mode", lower(&mut sandbox.path_mode, self.path_mode, &PathMode::ALL));
+        note("network.default", lower(&mut sandbox.network, self.network, &NetworkAccess::ALL));
+        let exposures = [WorkspaceExposure::ReadOnly, WorkspaceExposure::ReadWrite];
+        note("filesystem.expose_workspace", lower(&mut sandbox.workspace, self.workspace, &exposures));
+        note("records.views", lower_views(&mut asked.views, self.views));
+        note("preflight.rules", add_rules(&mut asked.preflight, self.preflight.as_deref()));
+        narrowed
+    }
+}
+
+/// Lowers `asked` to `ceiling`; `ascending` has the most restrictive value first.
+fn lower<T: Copy + PartialEq>(asked: &mut T, ceiling: Option<T>, ascending: &[T]) -> bool {
+    let height = |value: T| ascending.iter().position(|known| *known == value);
+    let Some(ceiling) = ceiling.filter(|ceiling| height(*asked) > height(*ceiling)) else { return false };
+    *asked = ceiling;
+    true
+}
+
+/// `host` contains nothing, so it is wider than everything. A backend that contains is allowed by itself and by `auto`.
+fn lower_backend(asked: &mut BackendChoice, ceiling: Option<BackendChoice>) -> bool {
+    const HOST: BackendChoice = BackendChoice::Named(BackendName::Host);
+    let Some(ceiling) = ceiling else { return false };
+    let is_allowed = ceiling == HOST || *asked == ceiling || (ceiling == BackendChoice::Auto && *asked != HOST);
+    if is_allowed {
+        return false;
+    }
+    // `auto` asks for none in particular: giving it the one that is allowed takes nothing away.
+    let is_wider = *asked != BackendChoice::Auto;
+    *asked = ceiling;
+    is_wider
+}
+
+fn lower_views(asked: &mut ViewLimit, ceiling: Option<ViewLimit>) -> bool {
+    let is_wider = match (*asked, ceiling) {
+        (_, None | Some(ViewLimit::All)) => false,
+        (ViewLimit::All, Some(ViewLimit::Newest(_))) => true,
+        (ViewLimit::Newest(asked), Some(ViewLimit::Newest(most))) => asked > most,
+    };
+    if let Some(ceiling) = ceiling.filter(|_| is_wider) {
+        *asked = ceiling;
+    }
+    is_wider
+}
+
+fn add_rules(asked: &mut Vec<PreflightRule>, ceiling: Option<&[PreflightRule]>) -> bool {
+    let missing = ceiling.unwrap_or_default().iter().any(|rule| !asked.contains(rule));
+    if missing {
+        let both = |rule: &PreflightRule| asked.contains(rule) || ceiling.unwrap_or_default().contains(rule);
+        *asked = PreflightRule::ALL.into_iter().filter(both).collect();
+    }
+    missing
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHOICES: [BackendChoice; 4] = [
+        BackendChoice::Auto,
+        BackendChoice::Named(BackendName::Bubblewrap),
+        BackendChoice::Named(BackendName::Landlock),
+        BackendChoice::Named(BackendName::Host),
+    ];
+
+    fn wide() -> ProjectPolicy {
+        let mut wide =
+            ProjectPolicy { tool_calls: ToolCalls::Enabled, preflight: Vec::new(), ..ProjectPolicy::default() };
+        wide.sandbox.network = NetworkAccess::Inherited;
+        wide.sandbox.path_mode = PathMode::Inherited;
+        wide.sandbox.backend = BackendChoice::Named(BackendName::Host);
+        wide
+    }
+
+    #[test]
+    fn a_policy_that_says_nothing_is_no_ceiling() {
+        let mut asked = wide();
+        assert_eq!(WrittenPolicy::default().narrow(&mut asked), []);
+        assert_eq!(asked, wide());
+    }
+
+    #[test]
+    fn what_is_wider_is_narrowed_and_named_and_what_is_narrower_stays() {
+        let ceiling = WrittenPolicy {
+            tool_calls: Some(ToolCalls::Enabled),
+            backend: Some(BackendChoice::Auto),
+            path_mode: Some(PathMode::Default),
+            network: Some(NetworkAccess::Deny),
+            workspace: Some(WorkspaceExposure::ReadOnly),
+            preflight: Some(PreflightRule::ALL.to_vec()),
+            ..WrittenPolicy::default()
+        };
+        let mut asked = wide();
+        let keys: Vec<_> = ceiling.narrow(&mut asked).into_iter().map(|widening| widening.key).collect();
+        let expected = [
+            "runtime_backend",
+            "development_environment.path_mode",
+            "network.default",
+            "filesystem.expose_workspace",
+            "preflight.rules",
+        ];
+        assert_eq!(keys, expected);
+        assert_eq!(asked.preflight, PreflightRule::ALL);
+        assert_eq!(ceiling.narrow(&mut asked), []);
+        let mut narrow = ProjectPolicy::default();
+        narrow.sandbox.workspace = WorkspaceExposure::ReadOnly;
+        let before = narrow.clone();
+        assert_eq!(ceiling.narrow(&mut narrow), []);
+        assert_eq!(narrow, before);
+    }
+
+    #[test]
+    fn no_choice_of_backend_gets_past_a_ceiling_that_contains() {
+        for ceiling in &CHOICES[..3] {
+            for mut asked in CHOICES {
+                lower_backend(&mut asked, Some(*ceiling));
+                assert_ne!(asked, CHOICES[3], "{ceiling:?}");
+                assert!(*ceiling == BackendChoice::Auto || asked == *ceiling, "{ceiling:?}: {asked:?}");
+            }
+        }
+    }
+}
