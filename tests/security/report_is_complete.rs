@@ -106,6 +106,9 @@ fn a_changed_view_has_no_say() {
         let views = case.project.repository().join(".isobox/tasks");
         for entry in fs::read_dir(&views).expect("views") {
             let view = entry.expect("an entry").path();
+            if !view.is_dir() {
+                continue;
+            }
             fs::write(view.join("artifacts/diff.patch"), "diff --git a/evil b/evil\n").expect("write");
             fs::write(view.join("record.json"), "{\"result\": {\"artifacts\": \"../../.git/config\"}}").expect("write");
             let promoted = case.project.isobox(&["promote", "--yes", &view.to_string_lossy()]);
