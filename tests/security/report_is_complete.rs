@@ -63,7 +63,7 @@ fn what_deserves_a_look_is_flagged() {
         ("mkdir .vscode; echo '{}' > .vscode/tasks.json", ".vscode/tasks.json", "editor"),
         ("echo x > AGENTS.md", "AGENTS.md", "agent"),
         ("echo '# x' >> .isobox/config.yaml", ".isobox/config.yaml", "policy"),
-        ("echo x > \"$(printf 'bidi\\342\\200\\256name')\"", "bidi", "nicode"),
+        ("echo x > \"$(printf 'bidi\\342\\200\\256name')\"", "bidi", "deceptive_name"),
     ];
     on_every_backend(|case| {
         for (script, path, word) in risky {
