@@ -1,8 +1,8 @@
 //! The command line as it is typed: commands, flags, and their help.
 
 mod act;
-mod learn;
 mod doctor;
+mod learn;
 mod look;
 mod misunderstood;
 mod policy;
@@ -16,8 +16,8 @@ pub(crate) use act::{
     ActCommand, RejectArguments, RerunArguments, TaskArguments, WorkspaceCommand, WorkspaceDisposeArguments,
     WorkspaceListArguments,
 };
-pub(crate) use learn::{CompletionsArguments, LearnCommand, ManArguments};
 pub(crate) use doctor::DoctorArguments;
+pub(crate) use learn::{CompletionsArguments, LearnCommand, ManArguments};
 pub(crate) use look::{CatArguments, DiffArguments, ListArguments, LogsArguments, ShowArguments};
 pub(crate) use misunderstood::misunderstood;
 pub(crate) use policy::{PolicyArguments, PolicyCheckArguments, PolicyCommand, PolicyShowArguments};

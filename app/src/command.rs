@@ -2,8 +2,8 @@
 
 mod act;
 mod completion;
-mod follow;
 mod doctor;
+mod follow;
 mod help;
 mod init;
 mod look;

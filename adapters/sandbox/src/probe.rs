@@ -15,7 +15,9 @@ use isobox_domain::outcome::Exit;
 use isobox_domain::policy::{
     BackendChoice, BackendName, Capabilities, EffectivePolicy, SandboxPolicy, WorkspaceExposure, resolve,
 };
-use isobox_ports::{Content, EndCause, Filled, Flow, HostProbe, LaunchRequest, RuntimeBackend, Streams, WorkspaceMount};
+use isobox_ports::{
+    Content, EndCause, Filled, Flow, HostProbe, LaunchRequest, RuntimeBackend, Streams, WorkspaceMount,
+};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
