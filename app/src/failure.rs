@@ -210,9 +210,9 @@ impl From<PolicyError> for Failure {
         let message = error.to_string();
         match error {
             PolicyError::Invalid { excerpt, hint, further, .. } => {
-                let message = [Some(message), excerpt].into_iter().flatten().chain(further);
+                let message = [Some(message), excerpt.map(String::from)].into_iter().flatten().chain(further);
                 let message = message.collect::<Vec<_>>().join("\n");
-                hint.into_iter().fold(Self::new(FailureKind::Policy, message), Self::with_hint)
+                hint.into_iter().map(String::from).fold(Self::new(FailureKind::Policy, message), Self::with_hint)
             }
             PolicyError::Io { source, .. } => Self::new(FailureKind::Policy, message).because(source),
         }

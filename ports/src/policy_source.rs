@@ -25,11 +25,11 @@ pub enum PolicyError {
         /// What is wrong, expected and found.
         problem: String,
         /// The line in question with a caret below it.
-        excerpt: Option<String>,
+        excerpt: Option<Box<str>>,
         /// What to write instead.
-        hint: Option<String>,
+        hint: Option<Box<str>>,
         /// Everything else that is wrong, each with its place, its line and what to write instead.
-        further: Vec<String>,
+        further: Box<[String]>,
     },
     /// The file could not be read.
     #[error("read policy {host_path}")]

@@ -20,7 +20,7 @@ fn mistakes(error: &PolicyError) -> Vec<Refused> {
     match error {
         PolicyError::Invalid { excerpt, hint, further, .. } => {
             let excerpt = excerpt.as_ref().map(|excerpt| format!("\n{excerpt}")).unwrap_or_default();
-            let first = Refused { reason: format!("{error}{excerpt}"), hint: hint.clone() };
+            let first = Refused { reason: format!("{error}{excerpt}"), hint: hint.as_deref().map(str::to_owned) };
             let further = further.iter().map(|reason| Refused { reason: reason.clone(), hint: None });
             std::iter::once(first).chain(further).collect()
         }

@@ -62,8 +62,8 @@ impl YamlPolicySource {
             host_path: Escaped::path(&self.host_path()).to_string(),
             position: problem.position,
             problem: problem.problem,
-            excerpt: problem.excerpt,
-            hint: problem.hint,
+            excerpt: problem.excerpt.map(Into::into),
+            hint: problem.hint.map(Into::into),
         }
     }
 
