@@ -9,6 +9,7 @@ use libtest_mimic::{Failed, Trial};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
@@ -129,7 +130,9 @@ fn changes_are_captured(fixture: &dyn WorkspacesFixture) -> Result<(), Failed> {
 
 fn not_captured_says_why(fixture: &dyn WorkspacesFixture) -> Result<(), Failed> {
     let workspace = create(fixture)?;
-    let _listener = UnixListener::bind(root(&workspace).join("socket"))?;
+    // The name of a socket has at most 107 bytes, and the Workspace may lie deep: unix(7).
+    let directory = fs::File::open(root(&workspace))?;
+    let _listener = UnixListener::bind(format!("/proc/self/fd/{}/socket", directory.as_raw_fd()))?;
     let lines = capture(fixture.workspaces(), &workspace)?.lines;
     let [ChangeLine::NotCaptured(line)] = &lines[..] else {
         return Err(format!("expected one line about a socket, found {lines:?}").into());

@@ -7,6 +7,7 @@ use isobox_domain::escape::Escaped;
 use nix::sys::stat::{Mode as Permissions, SFlag, makedev};
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
@@ -99,7 +100,10 @@ fn what_git_cannot_hold_is_listed_with_the_reason() {
     let scene = two_files();
     let root = scene.root();
     nix::unistd::mkfifo(&root.join("fifo"), Permissions::S_IRWXU).expect("a pipe is made");
-    let _listener = UnixListener::bind(root.join("socket")).expect("a socket is made");
+    // The name of a socket has at most 107 bytes, and the Workspace may lie deep: unix(7).
+    let directory = fs::File::open(root).expect("the root is opened");
+    let short = format!("/proc/self/fd/{}/socket", directory.as_raw_fd());
+    let _listener = UnixListener::bind(short).expect("a socket is made");
     fs::create_dir_all(root.join("empty/inner")).expect("directories are made");
     fs::remove_file(root.join("d/b.txt")).expect("a file is removed");
     write(root, b"nested/.git/HEAD", "ref: refs/heads/main\n");
