@@ -118,14 +118,16 @@ fn trim(dir: &Dir, limit: ViewLimit, newest: TaskId) -> io::Result<()> {
     let ViewLimit::Newest(limit) = limit else { return Ok(()) };
     let mut views = Vec::new();
     for name in dir.names()?.into_iter().filter(|name| is_view_name(name)) {
-        if let Some(modified) = modified(dir, &name)?
-            && !is_foreign(dir, &name)?
-        {
+        if let Some(modified) = modified(dir, &name)? {
             views.push((Reverse((name == newest.to_string(), modified)), name));
         }
     }
     views.sort();
-    views.iter().skip(limit as usize).try_for_each(|(_, name)| remove_view(dir, name))
+    // Only what would go is opened: a call that removes one View does not read all others.
+    views.iter().skip(limit as usize).try_for_each(|(_, name)| match is_foreign(dir, name)? {
+        true => Ok(()),
+        false => remove_view(dir, name),
+    })
 }
 
 // Version 1 kept its only copy of a record where Views are now. Such a directory says so, or has a record that is empty or

@@ -13,6 +13,7 @@ pub(crate) use streams::Caller;
 
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use carry_out::Begun;
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::policy::ProjectPolicy;
 use isobox_domain::record::{RecordedArgument, SandboxKind, TaskRecord};
@@ -106,7 +107,7 @@ pub(crate) fn attempt(
     tell: Tell<'_>,
 ) -> Result<Attempted, Failure> {
     let source = follow_up::source(ports, request)?;
-    let (backend, effective) = choose::preflight(ports, request, &source)
+    let (backend, effective) = choose::choose(ports.backends, &request.policy.sandbox)
         .map_err(|failure| failure.while_doing(preflight_of(request.kind)))?;
     let mut record = draft::draft(ports, request, source, effective);
     let mut attempt = ports.attempts.begin(&record)?;
@@ -114,7 +115,10 @@ pub(crate) fn attempt(
         Ok(place) => place,
         Err(failure) => return Err(publish::give_up(attempt, failure)),
     };
-    tell(Progress::Started(&record));
-    let performed = carry_out::carry_out(ports, request, backend, caller, &mut *attempt, &mut record, &place);
+    let begun = Begun { ports, request, tell, attempt: &mut *attempt, record: &mut record, place: &place };
+    let performed = match carry_out::carry_out(begun, backend, caller) {
+        Ok(performed) => performed,
+        Err(refused) => return Err(publish::take_back(ports, attempt, &place, refused)),
+    };
     publish::publish(ports, request, attempt, record, &place, performed, tell)
 }

@@ -1,7 +1,7 @@
 //! The attempt itself: Workspace, Sandbox, workload, capture. Whatever fails here becomes part of the record.
 
 use super::streams::{Caller, Delivery, Tee};
-use super::{Ports, TaskRequest};
+use super::{Ports, Progress, TaskRequest, Tell, choose, preflight_of};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, one_line};
 use crate::use_case::disposal::{self, Launched};
@@ -43,52 +43,70 @@ pub(super) fn reserve(workspaces: &dyn Workspaces, attempt: &mut dyn Attempt) ->
     Ok(place)
 }
 
-/// Carries the attempt out and completes `record`, all but what becomes of the Workspace.
-pub(super) fn carry_out(
-    ports: &Ports<'_>,
-    request: &TaskRequest,
-    backend: &dyn RuntimeBackend,
-    caller: Caller,
-    attempt: &mut dyn Attempt,
-    record: &mut TaskRecord,
-    place: &[u8],
-) -> Performed {
+/// An attempt that is on disk, and nothing more yet.
+pub(super) struct Begun<'a> {
+    pub(super) ports: &'a Ports<'a>,
+    pub(super) request: &'a TaskRequest,
+    pub(super) tell: Tell<'a>,
+    pub(super) attempt: &'a mut dyn Attempt,
+    pub(super) record: &'a mut TaskRecord,
+    /// Where the Workspace goes.
+    pub(super) place: &'a [u8],
+}
+
+/// Carries the attempt out and completes its record, all but what becomes of the Workspace.
+///
+/// An error is a Preflight Rule that refuses: nothing was executed, and an empty place may stand.
+pub(super) fn carry_out(begun: Begun<'_>, backend: &dyn RuntimeBackend, caller: Caller) -> Result<Performed, Failure> {
+    let Begun { ports, request, tell, attempt, record, place } = begun;
     let mount = match ports.workspaces.lay_out(place) {
         Ok(mount) => mount,
-        Err(error) => return unprepared(ports, record, &error, Standing::Incomplete),
+        Err(error) => return Ok(unprepared(ports, record, &error, Standing::Incomplete)),
     };
-    let mut made = Err(Unmade::of("the runtime backend left the workspace empty", Standing::Incomplete));
+    let mut made = Err(Unmade::failed("the runtime backend left the workspace empty", Standing::Incomplete));
     let launched = launch(request, backend, record, &mount, &mut || {
-        made = make(ports, attempt, record, place);
+        // While the Sandbox comes up, which takes longer than all this.
+        made = look_at_rules(ports, request, record).and_then(|()| {
+            tell(Progress::Started(record));
+            make(ports, attempt, record, place)
+        });
         if made.is_ok() { Filled::Whole } else { Filled::Not }
     });
     let (workspace, started_at) = match (made, &launched) {
         (Ok(made), _) => made,
-        (Err(unmade), Ok(_) | Err(LaunchError::NotFilled)) => {
-            return unprepared(ports, record, &*unmade.why, unmade.standing);
+        (Err(Unmade::Refused(failure)), _) => return Err(failure),
+        (Err(Unmade::Failed { why, standing }), Ok(_) | Err(LaunchError::NotFilled)) => {
+            return Ok(unprepared(ports, record, &*why, standing));
         }
-        (Err(_), Err(error)) => return unprepared(ports, record, error, Standing::Incomplete),
+        (Err(_), Err(error)) => return Ok(unprepared(ports, record, error, Standing::Incomplete)),
     };
     record.warnings.extend(workspace.notices.iter().cloned());
-    match launched {
+    Ok(match launched {
         Err(error) => unprepared(ports, record, &error, Standing::Captured(workspace.mount)),
         Ok(mut sandbox) => {
             record.started_at = Some(started_at);
             supervise(ports, &mut *sandbox, caller, attempt, record, &workspace)
         }
-    }
+    })
 }
 
-/// Why there is no Workspace to start anything in, and what stands of it.
-struct Unmade {
-    why: Box<dyn Error>,
-    standing: Standing,
+/// Why there is no Workspace to start anything in.
+enum Unmade {
+    /// A Preflight Rule refuses.
+    Refused(Failure),
+    /// It could not be made, and this much of it stands.
+    Failed { why: Box<dyn Error>, standing: Standing },
 }
 
 impl Unmade {
-    fn of(why: impl Into<Box<dyn Error>>, standing: Standing) -> Self {
-        Self { why: why.into(), standing }
+    fn failed(why: impl Into<Box<dyn Error>>, standing: Standing) -> Self {
+        Self::Failed { why: why.into(), standing }
     }
+}
+
+fn look_at_rules(ports: &Ports<'_>, request: &TaskRequest, record: &TaskRecord) -> Result<(), Unmade> {
+    choose::look_at_rules(ports, request, &record.source)
+        .map_err(|failure| Unmade::Refused(failure.while_doing(preflight_of(request.kind))))
 }
 
 /// Makes the Workspace whole, and notes that a launch is tried now: when.
@@ -99,11 +117,11 @@ fn make(
     place: &[u8],
 ) -> Result<(Workspace, Timestamp), Unmade> {
     let workspace = ports.workspaces.create(place, &WorkspaceRequest { source: &record.source });
-    let workspace = workspace.map_err(|error| Unmade::of(error, Standing::Incomplete))?;
+    let workspace = workspace.map_err(|error| Unmade::failed(error, Standing::Incomplete))?;
     let started_at = ports.clock.now();
     let launched = Launched { started_at, mount: workspace.mount.clone() };
     let noted = launched.note(attempt);
-    noted.map_err(|error| Unmade::of(error, Standing::Captured(workspace.mount.clone())))?;
+    noted.map_err(|error| Unmade::failed(error, Standing::Captured(workspace.mount.clone())))?;
     Ok((workspace, started_at))
 }
 

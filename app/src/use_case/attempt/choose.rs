@@ -11,7 +11,7 @@ use isobox_domain::source::{Cleanliness, DirtyEntry, DirtyState, WorkspaceSource
 use isobox_ports::RuntimeBackend;
 
 /// Picks the backend for what was asked, or refuses. Only backends that could be picked are probed.
-fn choose<'a>(
+pub(super) fn choose<'a>(
     backends: &[&'a dyn RuntimeBackend],
     asked: &SandboxPolicy,
 ) -> Result<(&'a dyn RuntimeBackend, EffectivePolicy), Failure> {
@@ -41,18 +41,8 @@ fn refused(refusal: Refusal) -> Failure {
     Failure::new(FailureKind::General, refusal.to_string()).with_hint(hint)
 }
 
-/// Resolves the policy and looks at the Preflight Rules that are in force. Nothing was made yet when one refuses.
-pub(super) fn preflight<'a>(
-    ports: &Ports<'a>,
-    request: &TaskRequest,
-    source: &WorkspaceSource,
-) -> Result<(&'a dyn RuntimeBackend, EffectivePolicy), Failure> {
-    // One after the other: a backend that is remembered to come up is chosen in less time than a thread takes to start.
-    look_at_rules(ports, request, source)?;
-    choose(ports.backends, &request.policy.sandbox)
-}
-
-fn look_at_rules(ports: &Ports<'_>, request: &TaskRequest, source: &WorkspaceSource) -> Result<(), Failure> {
+/// Looks at the Preflight Rules that are in force.
+pub(super) fn look_at_rules(ports: &Ports<'_>, request: &TaskRequest, source: &WorkspaceSource) -> Result<(), Failure> {
     for rule in &request.policy.preflight {
         match rule {
             PreflightRule::CleanSource => clean(ports.repository.cleanliness()?, source)?,

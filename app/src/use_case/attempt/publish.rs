@@ -18,6 +18,15 @@ pub(super) fn give_up(attempt: Box<dyn Attempt>, failure: Failure) -> Failure {
     }
 }
 
+/// Forgets an attempt whose Workspace was never made, and its empty place.
+pub(super) fn take_back(ports: &Ports<'_>, attempt: Box<dyn Attempt>, place: &[u8], refused: Failure) -> Failure {
+    match ports.workspaces.dispose(place) {
+        Ok(()) => give_up(attempt, refused),
+        // The attempt names the place: a later start tries again.
+        Err(_) => refused,
+    }
+}
+
 /// Publishes `record`, then writes its View and removes or keeps the Workspace.
 pub(super) fn publish(
     ports: &Ports<'_>,
