@@ -39,12 +39,6 @@ pub trait Attempts: Send + Sync {
     /// were killed right away.
     fn begin(&self, draft: &TaskRecord) -> Result<Box<dyn Attempt>, StoreError>;
 
-    /// As `begin`, for an attempt that is never published and only says that something is still to be done: no room is
-    /// kept free for it.
-    fn begin_reminder(&self, draft: &TaskRecord) -> Result<Box<dyn Attempt>, StoreError> {
-        self.begin(draft)
-    }
-
     /// The attempts that nobody runs any more. The caller owns them now.
     fn abandoned(&self) -> Result<Vec<Box<dyn Attempt>>, StoreError>;
 }
@@ -62,6 +56,9 @@ pub trait Attempt: Send + Sync {
 
     /// What was noted under `name`.
     fn noted(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// Sets room aside, where the store can, so that a disk that fills from now on still takes the record.
+    fn set_room_aside(&self) {}
 
     /// Starts to stage an object. At most one each of every role but `File`.
     fn stage(&self, role: Role) -> Result<Box<dyn ObjectWriter>, StoreError>;

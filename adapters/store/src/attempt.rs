@@ -58,11 +58,6 @@ impl FsAttempt {
         Some(Self::new(store, name, dir, journal, left.draft?, left.notes))
     }
 
-    /// Sets aside what publishing may need, see [`room`].
-    pub(crate) fn set_room_aside(&self) {
-        room::set_aside(&hold(&self.staging).dir());
-    }
-
     /// Notes which record is about to be committed, so that a kill right after that is told from one before.
     pub(crate) fn note_publishing(&mut self, record: &isobox_domain::content::ContentId) -> Result<(), StoreError> {
         let subject = self.shown();
@@ -115,6 +110,10 @@ impl Attempt for FsAttempt {
 
     fn noted(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(self.notes.get(name).cloned())
+    }
+
+    fn set_room_aside(&self) {
+        room::set_aside(&hold(&self.staging).dir());
     }
 
     fn stage(&self, role: Role) -> Result<Box<dyn ObjectWriter>, StoreError> {

@@ -32,12 +32,6 @@ impl Attempts for FsTaskStore {
     }
 
     fn begin(&self, draft: &TaskRecord) -> Result<Box<dyn Attempt>, StoreError> {
-        let attempt = begin(&self.shared, draft)?;
-        attempt.set_room_aside();
-        Ok(Box::new(attempt))
-    }
-
-    fn begin_reminder(&self, draft: &TaskRecord) -> Result<Box<dyn Attempt>, StoreError> {
         Ok(Box::new(begin(&self.shared, draft)?))
     }
 

@@ -24,6 +24,7 @@ const CASES: &[(&str, Case)] = &[
 fn output_fills_the_disk(records: &Path) -> Result<(), Failed> {
     let store = FsTaskStore::create(records)?;
     let attempt = store.begin(&draft(1))?;
+    attempt.set_room_aside();
     let (mut stdout, mut stderr) = (attempt.stage(Role::Stdout)?, attempt.stage(Role::Stderr)?);
     stderr.write_all(b"said before")?;
     let written = noise(1, 40 << 20);

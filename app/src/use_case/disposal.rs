@@ -55,7 +55,7 @@ pub(crate) struct Disposal {
 impl Disposal {
     /// Announces the removal. Where the store cannot note it any more, the Workspace is removed all the same.
     pub(crate) fn begin(attempts: &dyn Attempts, record: &TaskRecord, place: &[u8]) -> Self {
-        let marked = attempts.begin_reminder(record).and_then(|mut marker| {
+        let marked = attempts.begin(record).and_then(|mut marker| {
             marker.note(DISPOSAL, b"")?;
             marker.note(PLACE, place)?;
             Ok(marker)

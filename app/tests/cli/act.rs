@@ -143,7 +143,7 @@ fn waiting_passes_on_how_a_task_ends() {
 #[test]
 fn a_task_whose_isobox_was_killed_is_interrupted_and_recorded_by_whoever_waits() {
     let project = Project::initialised(User::Current);
-    let mut running = Running::start(&project, "echo began; echo change >> README.md; cat");
+    let mut running = Running::start(&project, "echo change >> README.md; echo began; cat");
     let task = running.task.clone();
     let mut line = String::new();
     BufReader::new(running.child.stdout.as_mut().expect("a pipe")).read_line(&mut line).expect("a line");

@@ -58,9 +58,7 @@ impl Removal {
     fn empty(&mut self, directory: BorrowedFd<'_>, depth: usize) -> io::Result<()> {
         loop {
             let entries = entries(directory)?;
-            if entries.is_empty() {
-                return Ok(());
-            }
+            let is_all = entries.len() < BATCH;
             for Entry { name, is_directory } in entries {
                 if !is_directory {
                     gone(unlinkat(directory, name.as_c_str(), UnlinkatFlags::NoRemoveDir))?;
@@ -70,6 +68,10 @@ impl Removal {
                     self.move_up(directory, &name)?;
                 }
             }
+            // Whether it is empty now shows when it is removed: what is not is looked at once more from the top.
+            if is_all {
+                return Ok(());
+            }
         }
     }
 
@@ -77,7 +79,7 @@ impl Removal {
         let Some(directory) = open(around, name)? else { return Ok(()) };
         self.empty(directory.as_fd(), depth)?;
         match unlinkat(around, name, UnlinkatFlags::RemoveDir) {
-            // As above; the next look at `around` finds it again.
+            // As above.
             Err(Errno::ENOTEMPTY) => Ok(()),
             result => gone(result),
         }

@@ -68,6 +68,7 @@ pub(super) fn carry_out(begun: Begun<'_>, backend: &dyn RuntimeBackend, caller: 
         // While the Sandbox comes up, which takes longer than all this.
         made = look_at_rules(ports, request, record).and_then(|()| {
             tell(Progress::Started(record));
+            attempt.set_room_aside();
             make(ports, attempt, record, place)
         });
         if made.is_ok() { Filled::Whole } else { Filled::Not }
