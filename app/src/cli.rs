@@ -25,12 +25,13 @@ pub(crate) use policy_flags::PolicyFlags;
 pub(crate) use promote::PromoteArguments;
 pub(crate) use telling::{EventTarget, TellingFlags};
 pub(crate) use transfer::{ExportArguments, ImportArguments, LayoutName, TransferCommand};
-pub(crate) use workload::{RunArguments, ToolArguments};
+pub(crate) use workload::{AttemptCommand, RunArguments, ToolArguments};
 
 use crate::output::console::Colour;
 use clap::{Args, Parser, Subcommand};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use workload::AttemptAlone;
 
 /// Autonomy for coding agents without giving them your machine.
 #[derive(Debug, Parser)]
@@ -99,17 +100,9 @@ pub(crate) enum Command {
     /// Look whether this machine and a repository are ready; changes nothing
     #[command(after_help = "Examples:\n  isobox doctor\n  isobox doctor /path/to/project\n  isobox doctor --json")]
     Doctor(DoctorArguments),
-    /// Run an agent session in a sandbox and record it
-    #[command(after_help = "Examples:\n  \
-        isobox run -- ./agent --task 'fix the tests'\n  \
-        isobox run --source=/path/to/repository --records=/var/lib/isobox -- make\n  \
-        isobox run --network inherited --retain-workspace -- cargo build")]
-    Run(RunArguments),
-    /// Run one tool command of an agent in a sandbox and record it
-    #[command(after_help = "Examples:\n  \
-        isobox tool -- make test\n  \
-        isobox tool -- sh -c 'printf \"changed\\n\" > README.md'")]
-    Tool(ToolArguments),
+    /// The commands that attempt a task.
+    #[command(flatten)]
+    Attempt(AttemptCommand),
     /// Review a task's changes and bring them into the trusted repository
     #[command(mut_arg("source", |flag| flag.help(
         "A directory in the repository that has the task, and to promote into [default: the current directory, and \
@@ -188,6 +181,16 @@ pub(crate) struct HelpArguments {
     /// A command, or one of exit-codes, ids, formats, environment and policy
     #[arg(value_name = "TOPIC")]
     pub(crate) topic: Option<String>,
+}
+
+/// What the command line `arguments` says, or clap's answer to it: help that was asked for, or what is wrong.
+pub(crate) fn parse(arguments: &[OsString]) -> Result<Arguments, clap::Error> {
+    let is_attempt = command_word(arguments).is_some_and(|word| word == "tool" || word == "run");
+    // Whatever is wrong is explained with every command in view.
+    match is_attempt.then(|| AttemptAlone::try_parse_from(arguments)) {
+        Some(Ok(AttemptAlone { global, command })) => Ok(Arguments { global, command: Command::Attempt(command) }),
+        Some(Err(_)) | None => Arguments::try_parse_from(arguments),
+    }
 }
 
 /// Whether a command line is for `run` or `tool`, whose own failures all end with 125, even if it cannot be parsed.

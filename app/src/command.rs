@@ -16,13 +16,12 @@ mod transfer;
 mod workload;
 mod workspace;
 
-use crate::cli::{self, Arguments, Command, GlobalFlags, LearnCommand};
+use crate::cli::{self, AttemptCommand, Command, GlobalFlags, LearnCommand};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::output::console::{Colour, Console, ErrorForm, Verbosity};
 use crate::output::pager::Paging;
 use crate::output::stdout;
-use clap::Parser;
 use std::ffi::OsString;
 
 /// Does what the command line `arguments` says.
@@ -32,7 +31,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     }
     let is_around_a_workload = cli::is_around_a_workload(&arguments);
     let errors = if cli::wants_json_errors(&arguments) { ErrorForm::Json } else { ErrorForm::Text };
-    let done = match Arguments::try_parse_from(&arguments) {
+    let done = match cli::parse(&arguments) {
         Ok(parsed) => {
             let console = console(parsed.global, errors);
             (console, dispatch(console, parsed.command))
@@ -67,8 +66,8 @@ fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Init(arguments) => init::init(&arguments),
         Command::Doctor(arguments) => doctor::doctor(&arguments),
-        Command::Run(arguments) => workload::run(console, arguments),
-        Command::Tool(arguments) => workload::tool(console, arguments),
+        Command::Attempt(AttemptCommand::Run(arguments)) => workload::run(console, arguments),
+        Command::Attempt(AttemptCommand::Tool(arguments)) => workload::tool(console, arguments),
         Command::Promote(arguments) => promote::promote(console, &arguments),
         Command::List(arguments) => look::list(console, &arguments),
         Command::Show(arguments) => look::show(console, &arguments),

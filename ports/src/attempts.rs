@@ -1,7 +1,7 @@
 //! Attempts in progress: what must survive a killed supervisor before anything is published.
 
 use crate::{CaptureSink, StoreError};
-use isobox_domain::content::ContentRef;
+use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::record::TaskRecord;
 use std::io::Write;
 
@@ -43,6 +43,15 @@ pub trait Attempts: Send + Sync {
     fn abandoned(&self) -> Result<Vec<Box<dyn Attempt>>, StoreError>;
 }
 
+/// What became of a record that somebody was killed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Publishing {
+    /// It is durable with everything that belongs to it.
+    Done(ContentId),
+    /// It is not, or not whole.
+    Undone,
+}
+
 /// One attempt in progress. Dropping it without publishing leaves it to be found as abandoned.
 pub trait Attempt: Send + Sync {
     /// The record as it would be published if isobox were killed now.
@@ -56,6 +65,9 @@ pub trait Attempt: Send + Sync {
 
     /// What was noted under `name`.
     fn noted(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// For an abandoned attempt: whether its dead owner had begun to publish it, and what came of that.
+    fn publishing(&self) -> Option<Publishing>;
 
     /// Sets room aside, where the store can, so that a disk that fills from now on still takes the record.
     fn set_room_aside(&self) {}

@@ -27,7 +27,7 @@ mod v1;
 mod views;
 mod workspaces;
 
-pub use attempts::{Attempt, Attempts, ObjectWriter, Role};
+pub use attempts::{Attempt, Attempts, ObjectWriter, Publishing, Role};
 pub use capture_sink::{CaptureSink, CapturedRefs};
 pub use clock::Clock;
 pub use exports::{Export, ExportError, Exports};

@@ -30,16 +30,30 @@ pub enum AppendError {
 
 /// The records and events of a Task Store.
 ///
-/// - When `publish` returns, the record and everything staged in its attempt survive a power cut; this is the only
+/// - When `publish` or `publish_keeping` returns, the record and everything staged in its attempt survive a power cut; this is the only
 ///   durable step, with one flush when nothing is as large as 1 MiB.
 /// - A record is visible whole or not at all.
-/// - When `publish` fails, the attempt is left to be found as abandoned.
+/// - When they fail, the attempt is left to be found as abandoned.
 /// - `append` succeeds only if the newest event about the subject is the event's `previous`: of two processes at once, one wins.
 /// - A record that was published twice with equal bytes is the same record.
 /// - Listing is newest first, and goes on past damaged entries.
 pub trait RecordLog: Send + Sync {
-    /// Makes an attempt durable as `record`.
-    fn publish(&self, attempt: Box<dyn Attempt>, record: &TaskRecord) -> Result<ContentId, StoreError>;
+    /// Makes an attempt durable as `record`, and hands it back: whoever is killed before it was discarded leaves it to be
+    /// found as abandoned, so that its notes can name what is still to be cleared up.
+    fn publish_keeping(
+        &self,
+        attempt: Box<dyn Attempt>,
+        record: &TaskRecord,
+    ) -> Result<(ContentId, Box<dyn Attempt>), StoreError>;
+
+    /// Makes an attempt durable as `record`, and forgets it.
+    fn publish(&self, attempt: Box<dyn Attempt>, record: &TaskRecord) -> Result<ContentId, StoreError> {
+        let (id, attempt) = self.publish_keeping(attempt, record)?;
+        match attempt.discard() {
+            // The record is durable. Whoever finds what is left of its attempt finds the record, too.
+            Ok(()) | Err(_) => Ok(id),
+        }
+    }
 
     /// Appends an event. Durable when it returns.
     fn append(&self, event: &Event) -> Result<ContentId, AppendError>;

@@ -13,7 +13,6 @@ const HIGHEST_RATIO: f64 = 3.0;
 const MOST_FLUSHES: usize = 2;
 
 #[test]
-#[ignore = "not reached yet: 3.6 times on a quiet machine with two cores; run it with --run-ignored all"]
 fn a_tool_call_costs_at_most_three_times_a_bare_bwrap() {
     if isobox_program().components().any(|part| part.as_os_str() == "debug") {
         ignored("the cost of a tool call", "a debug build says nothing about speed; set ISOBOX_BIN to a release build");

@@ -10,7 +10,7 @@ mod view;
 use crate::descriptors::file_of;
 use crate::environment::environment;
 use crate::protocol::{Plan, Reach};
-use crate::stage::devices;
+use crate::stage::devices::{self, Guard, WayBack};
 use crate::supervision::{Recipe, io_error, start, try_out};
 use claims::Findings;
 use isobox_domain::policy::{BackendName, Capabilities, NetworkAccess, WorkspaceExposure};
@@ -106,15 +106,16 @@ impl BubblewrapBackend {
         let arguments = view::arguments(view).map_err(io_error("lay out the sandbox's file system"))?;
         let mut descriptors = vec![file_of(&arguments.options).map_err(io_error("write the options of bwrap"))?];
         descriptors.extend(arguments.descriptors);
-        guard_devices().map_err(io_error("show the host's devices read-only"))?;
         let program = CString::new(program.as_os_str().as_bytes()).map_err(io_error("name bwrap"))?;
-        Ok(Recipe { backend: BackendName::Bubblewrap, program, arguments: view::command_line(), descriptors, plan })
+        let arguments = view::command_line();
+        let way_back = guard_devices().map_err(io_error("show the host's devices read-only"))?;
+        Ok(Recipe { backend: BackendName::Bubblewrap, program, arguments, descriptors, plan, way_back })
     }
 }
 
 /// Where it is needed, this thread goes where the host's devices are read-only.
-fn guard_devices() -> io::Result<()> {
-    if devices::guard()? == devices::Guard::ReadOnly { devices::show_read_only() } else { Ok(()) }
+fn guard_devices() -> io::Result<Option<WayBack>> {
+    if devices::guard()? == Guard::ReadOnly { devices::enter_read_only().map(Some) } else { Ok(None) }
 }
 
 fn refused(reason: String) -> LaunchError {

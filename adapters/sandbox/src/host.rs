@@ -52,6 +52,7 @@ impl RuntimeBackend for HostBackend {
             arguments: stage_arguments(),
             descriptors: Vec::new(),
             plan: plan(request),
+            way_back: None,
         };
         Ok(Box::new(start(recipe, request.mount, fill)?))
     }

@@ -8,9 +8,9 @@ use crate::output::{self, Output, role_name};
 use crate::room;
 use crate::staging::{SharedStaging, Staging, hold};
 use crate::store::Shared;
-use isobox_domain::content::ContentRef;
+use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::record::TaskRecord;
-use isobox_ports::{Attempt, CaptureSink, ObjectWriter, Role, StoreError, StoreErrorKind};
+use isobox_ports::{Attempt, CaptureSink, ObjectWriter, Publishing, Role, StoreError, StoreErrorKind};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -22,6 +22,8 @@ pub(crate) struct FsAttempt {
     journal: Journal,
     draft: TaskRecord,
     notes: HashMap<String, Vec<u8>>,
+    /// What the dead owner of an abandoned one had come to.
+    publishing: Option<Publishing>,
     pub(crate) staging: SharedStaging,
     /// Roles that were staged, and whether a capture was begun.
     taken: Mutex<HashSet<Taken>>,
@@ -35,31 +37,27 @@ enum Taken {
 
 impl FsAttempt {
     /// Takes an attempt whose journal is locked.
-    pub(crate) fn new(
-        store: Arc<Shared>,
-        name: String,
-        dir: Dir,
-        journal: Journal,
-        draft: TaskRecord,
-        notes: HashMap<String, Vec<u8>>,
-    ) -> Self {
+    pub(crate) fn new(store: Arc<Shared>, name: String, dir: Dir, journal: Journal, draft: TaskRecord) -> Self {
         let staging = Arc::new(Mutex::new(Staging::new(Arc::new(dir))));
-        Self { store, name, journal, draft, notes, staging, taken: Mutex::default() }
+        let (notes, publishing) = (HashMap::new(), None);
+        Self { store, name, journal, draft, notes, publishing, staging, taken: Mutex::default() }
     }
 
-    /// Takes over what a dead owner left; `None` if it left no draft.
+    /// Takes over what a dead owner left, who had come to `publishing`; `None` if it left no draft.
     pub(crate) fn take_over(
         store: Arc<Shared>,
         name: String,
         dir: Dir,
         journal: Journal,
         left: Replayed,
+        publishing: Option<Publishing>,
     ) -> Option<Self> {
-        Some(Self::new(store, name, dir, journal, left.draft?, left.notes))
+        let attempt = Self::new(store, name, dir, journal, left.draft?);
+        Some(Self { notes: left.notes, publishing, ..attempt })
     }
 
     /// Notes which record is about to be committed, so that a kill right after that is told from one before.
-    pub(crate) fn note_publishing(&mut self, record: &isobox_domain::content::ContentId) -> Result<(), StoreError> {
+    pub(crate) fn note_publishing(&mut self, record: &ContentId) -> Result<(), StoreError> {
         let subject = self.shown();
         self.journal.publishing(record).map_err(failed("note in attempt", &subject))
     }
@@ -110,6 +108,10 @@ impl Attempt for FsAttempt {
 
     fn noted(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(self.notes.get(name).cloned())
+    }
+
+    fn publishing(&self) -> Option<Publishing> {
+        self.publishing
     }
 
     fn set_room_aside(&self) {

@@ -7,10 +7,10 @@ use crate::journal::Journal;
 use crate::locks::{BEGIN, Sharing, lock, open_all, try_lock};
 use crate::random::random_name;
 use crate::store::{FsTaskStore, Shared};
+use isobox_domain::content::ContentId;
 use isobox_domain::record::TaskRecord;
-use isobox_ports::{Attempt, Attempts, StoreError, StoreErrorKind};
+use isobox_ports::{Attempt, Attempts, Publishing, StoreError, StoreErrorKind};
 use nix::sys::statvfs::fstatvfs;
-use std::collections::HashMap;
 use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
@@ -62,7 +62,7 @@ fn begin(store: &Arc<Shared>, draft: &TaskRecord) -> Result<FsAttempt, StoreErro
         remove_quietly(&tmp, &name);
         failed("begin attempt", &tmp.shown(&name))(e)
     })?;
-    Ok(FsAttempt::new(Arc::clone(store), name, dir, journal, draft.clone(), HashMap::new()))
+    Ok(FsAttempt::new(Arc::clone(store), name, dir, journal, draft.clone()))
 }
 
 fn begin_in(tmp: &Dir, name: &str, draft: &TaskRecord) -> io::Result<(Dir, Journal)> {
@@ -84,15 +84,17 @@ fn take_over(store: &Arc<Shared>, tmp: &Dir, name: &str) -> Result<Option<FsAtte
     };
     let Some(file) = file else { return Ok(None) };
     let (journal, left) = Journal::replay(file).map_err(failed("read attempt", &subject))?;
-    let is_published = match left.publishing {
-        Some(record) => FsTaskStore { shared: Arc::clone(store) }.is_published_whole(&record)?,
-        None => false,
-    };
-    if is_published || left.draft.is_none() {
+    if left.draft.is_none() {
         tmp.remove_dir(name).map_err(failed("remove attempt", &subject))?;
         return Ok(None);
     }
-    Ok(FsAttempt::take_over(Arc::clone(store), name.to_owned(), dir, journal, left))
+    let publishing = left.publishing.map(|record| became_of(store, &record)).transpose()?;
+    Ok(FsAttempt::take_over(Arc::clone(store), name.to_owned(), dir, journal, left, publishing))
+}
+
+fn became_of(store: &Arc<Shared>, record: &ContentId) -> Result<Publishing, StoreError> {
+    let is_done = FsTaskStore { shared: Arc::clone(store) }.is_published_whole(record)?;
+    Ok(if is_done { Publishing::Done(*record) } else { Publishing::Undone })
 }
 
 /// Opens the directory and locks the journal of an attempt. `None`: it has no journal, or an empty one. No file: somebody runs it, or

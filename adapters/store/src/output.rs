@@ -4,7 +4,7 @@ use crate::dir::{Access, Dir};
 use crate::error::{failed, is_full};
 use crate::large_reader::read_frames;
 use crate::large_writer::{LargeWriter, PIECE};
-use crate::room::{Room, give_back};
+use crate::room::give_back_for_outputs;
 use crate::staging::{SharedStaging, hold};
 use isobox_domain::content::ContentRef;
 use isobox_ports::{ObjectWriter, Role, StoreError};
@@ -87,7 +87,7 @@ impl ObjectWriter for Output {
     fn finish(mut self: Box<Self>) -> Result<ContentRef, StoreError> {
         let ended = match self.content.end() {
             // The stream filled the disk, but what came of it is to be kept.
-            Err(error) if is_full(&error) => give_back(&self.dir, Room::Outputs).and_then(|()| self.content.end()),
+            Err(error) if is_full(&error) => give_back_for_outputs(&self.dir).and_then(|()| self.content.end()),
             ended => ended,
         };
         ended.map_err(failed("stage", &self.dir.shown(&self.name)))

@@ -9,7 +9,7 @@ use crate::layout::Layout;
 use crate::locks::{GC, Sharing, lock, lock_lane, lock_record};
 use crate::owner::Owner;
 use crate::pack_scan::{read_header, read_payload};
-use crate::room::{Room, give_back};
+use crate::room::give_back;
 use crate::staging::{REMEMBERED, StagedLarge, Staging, hold};
 use crate::store::{FsTaskStore, Shared};
 use isobox_domain::content::{ContentId, ContentRef};
@@ -21,19 +21,28 @@ use isobox_store_format::commit::{Commit, Committed, CommittedChild};
 use isobox_store_format::entry::{EntryHeader, EntryKind, Place};
 use isobox_store_format::format_file::StoreId;
 use isobox_store_format::frame::{Compressor, decode_payload};
-use isobox_store_format::object::reference_to;
 use isobox_store_format::record::{Child, EncodedRecord, children, encode_record};
 use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 
-/// Publishes `record` with what its attempt staged. On an error the attempt is as it was.
+/// Publishes `record` with what its attempt staged, and leaves the attempt as it is.
 pub(crate) fn publish(attempt: &mut FsAttempt, record: &TaskRecord) -> Result<ContentId, StoreError> {
     let subject = record.task.to_string();
     let encoded =
         encode_record(record).map_err(|e| error(StoreErrorKind::Io, "encode record of", subject.clone(), e))?;
+    match put(attempt, record, &encoded) {
+        // The disk was filled meanwhile: now the room that was set aside is needed.
+        Err(error) if error.kind == StoreErrorKind::Full => {
+            give_back(&hold(&attempt.staging).dir()).map_err(failed("make room for record of", &subject))?;
+            put(attempt, record, &encoded)
+        }
+        put => put,
+    }
+}
+
+fn put(attempt: &mut FsAttempt, record: &TaskRecord, encoded: &EncodedRecord) -> Result<ContentId, StoreError> {
     let id = encoded.reference().id;
-    stage_policy(attempt, &encoded.policy_bytes).map_err(failed("stage record of", &subject))?;
     attempt.note_publishing(&id)?;
     let store = Arc::clone(&attempt.store);
     let staging = hold(&attempt.staging);
@@ -45,19 +54,13 @@ pub(crate) fn publish(attempt: &mut FsAttempt, record: &TaskRecord) -> Result<Co
     if published.is_published_whole(&id)? {
         return Ok(id);
     }
-    match put.add_all(&staging, &encoded) {
+    match put.add_all(&staging, encoded) {
         Ok(children) => put.commit(commit_of(record, encoded.reference(), children)).map(|()| id),
         Err(error) => {
             put.lane.abandon();
             Err(error)
         }
     }
-}
-
-fn stage_policy(attempt: &FsAttempt, policy: &[u8]) -> io::Result<()> {
-    let mut staging = hold(&attempt.staging);
-    give_back(&staging.dir(), Room::Record)?;
-    staging.add_small(policy).map(drop)
 }
 
 /// Appends an event whose place after the newest one of its subject was checked.
@@ -124,11 +127,11 @@ impl<'a> Put<'a> {
             self.add_large(staging, large)?;
             missing.remove(&large.header.id);
         }
-        let policy = reference_to(&encoded.policy_bytes).id;
+        missing.remove(&self.add_policy(&encoded.policy_bytes)?);
         let subject = staging.dir().shown("staged");
         let add_small = |header: &EntryHeader, stored: &[u8]| {
             missing.remove(&header.id);
-            self.add_small(header, stored, &policy)
+            self.add_small(header, stored, 1)
         };
         staging.for_each_small(add_small, |e| failed("read back", &subject)(e))?;
         for id in missing {
@@ -143,8 +146,13 @@ impl<'a> Put<'a> {
 
     // All records of a project may share one policy, without which none is loaded: two copies of it are kept, so that
     // one damaged bit costs none of them.
-    fn add_small(&mut self, header: &EntryHeader, stored: &[u8], policy: &ContentId) -> Result<(), StoreError> {
-        let wanted = if header.id == *policy { 2 } else { 1 };
+    fn add_policy(&mut self, bytes: &[u8]) -> Result<ContentId, StoreError> {
+        let entry = self.compressor.entry(EntryKind::Artifact, bytes);
+        let (header, stored) = entry.map_err(failed("compress", "a policy"))?;
+        self.add_small(&header, &stored, 2).map(|()| header.id)
+    }
+
+    fn add_small(&mut self, header: &EntryHeader, stored: &[u8], wanted: usize) -> Result<(), StoreError> {
         if self.added.contains(&header.id) || self.count_stored(header, wanted)? == wanted {
             return Ok(());
         }

@@ -16,17 +16,18 @@ use isobox_store_format::object::reference_to;
 use isobox_store_format::record::{ChildRole, children, decode_record};
 
 impl RecordLog for FsTaskStore {
-    fn publish(&self, attempt: Box<dyn Attempt>, record: &TaskRecord) -> Result<ContentId, StoreError> {
+    fn publish_keeping(
+        &self,
+        attempt: Box<dyn Attempt>,
+        record: &TaskRecord,
+    ) -> Result<(ContentId, Box<dyn Attempt>), StoreError> {
         let foreign = |_| {
             let reason = "its attempt belongs to another store";
             error(StoreErrorKind::Io, "publish", record.task.to_string(), reason)
         };
         let mut attempt: Box<FsAttempt> = attempt.into_any().downcast().map_err(foreign)?;
         let id = publish::publish(&mut attempt, record)?;
-        match attempt.remove() {
-            // The record is durable. What is left of the attempt is told from an abandoned one by its journal.
-            Ok(()) | Err(_) => Ok(id),
-        }
+        Ok((id, attempt))
     }
 
     fn append(&self, event: &Event) -> Result<ContentId, AppendError> {

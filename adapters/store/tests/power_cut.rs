@@ -5,7 +5,7 @@ mod support;
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::record::{TaskArtifacts, TaskRecord};
 use isobox_ports::contract::sample::{draft, noise, record};
-use isobox_ports::{Attempts, ObjectStore, RecordLog, Role, StoreErrorKind};
+use isobox_ports::{Attempts, ObjectStore, Publishing, RecordLog, Role, StoreErrorKind};
 use isobox_store::FsTaskStore;
 use std::fs;
 use std::io::{Read, Write};
@@ -117,16 +117,20 @@ fn an_attempt_whose_record_was_lost_in_part_is_still_there() {
     let artifacts = TaskArtifacts { stdout: Some(stdout), ..TaskArtifacts::default() };
     let journal = records.path().join("attempt");
     fs::hard_link(name.join("attempt"), &journal).unwrap();
-    store.publish(attempt, &TaskRecord { artifacts, ..record(1) }).unwrap();
+    let id = store.publish(attempt, &TaskRecord { artifacts, ..record(1) }).unwrap();
     let put_back = || {
         fs::create_dir(&name).unwrap();
         fs::copy(&journal, name.join("attempt")).unwrap();
     };
     put_back();
-    assert!(store.abandoned().unwrap().is_empty(), "a record that is whole has no attempt any more");
+    let abandoned = |store: &FsTaskStore| store.abandoned().unwrap().pop().expect("an attempt");
+    let left = abandoned(&store);
+    assert_eq!(left.publishing(), Some(Publishing::Done(id)), "its record is whole");
+    left.discard().unwrap();
     let mut bytes = fs::read(lane(records.path())).unwrap();
     bytes[BLOCK..2 * BLOCK].fill(0);
     fs::write(lane(records.path()), &bytes).unwrap();
     put_back();
-    assert_eq!(FsTaskStore::create(records.path()).unwrap().abandoned().unwrap().len(), 1);
+    let left = abandoned(&FsTaskStore::create(records.path()).unwrap());
+    assert_eq!(left.publishing(), Some(Publishing::Undone));
 }

@@ -2,7 +2,7 @@
 
 use isobox_domain::record::{TaskArtifacts, TaskRecord};
 use isobox_ports::contract::sample::{draft, noise, record};
-use isobox_ports::{Attempts, RecordLog, Role};
+use isobox_ports::{Attempts, Publishing, RecordLog, Role};
 use isobox_store::FsTaskStore;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
@@ -88,6 +88,10 @@ fn what_was_acknowledged_survives_kills_and_what_was_not_is_found_as_abandoned_o
         child.wait().unwrap();
         let store = FsTaskStore::create(records.path()).unwrap();
         for attempt in store.abandoned().unwrap() {
+            if let Some(Publishing::Done(_)) = attempt.publishing() {
+                attempt.discard().unwrap();
+                continue;
+            }
             let stdout = attempt.salvage(Role::Stdout).unwrap();
             let draft = attempt.draft().clone();
             let n = u64::from_be_bytes(*draft.task.as_bytes());

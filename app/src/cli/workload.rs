@@ -1,8 +1,34 @@
 //! `isobox run` and `isobox tool`.
 
-use super::{Place, PolicyFlags, TellingFlags};
-use clap::Args;
+use super::{GlobalFlags, Place, PolicyFlags, TellingFlags};
+use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
+
+/// The commands that attempt a task.
+#[derive(Debug, Subcommand)]
+pub(crate) enum AttemptCommand {
+    /// Run an agent session in a sandbox and record it
+    #[command(after_help = "Examples:\n  \
+        isobox run -- ./agent --task 'fix the tests'\n  \
+        isobox run --source=/path/to/repository --records=/var/lib/isobox -- make\n  \
+        isobox run --network inherited --retain-workspace -- cargo build")]
+    Run(RunArguments),
+    /// Run one tool command of an agent in a sandbox and record it
+    #[command(after_help = "Examples:\n  \
+        isobox tool -- make test\n  \
+        isobox tool -- sh -c 'printf \"changed\\n\" > README.md'")]
+    Tool(ToolArguments),
+}
+
+/// These commands alone. Agents call them all the time, and it takes far longer to make the definitions of all commands.
+#[derive(Debug, Parser)]
+#[command(name = "isobox")]
+pub(super) struct AttemptAlone {
+    #[command(flatten)]
+    pub(super) global: GlobalFlags,
+    #[command(subcommand)]
+    pub(super) command: AttemptCommand,
+}
 
 /// `isobox run`.
 #[derive(Debug, Args)]

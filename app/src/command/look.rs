@@ -76,7 +76,8 @@ pub(super) fn list(console: Console, arguments: &ListArguments) -> Result<ExitCo
 /// Tells of Tasks that ended with their isobox: until a later start has recorded what they left, there is no record to show.
 fn tell_interrupted(console: Console, store: &Store) {
     // What cannot be looked at here is told by whoever needs it.
-    for attempt in store.attempts().abandoned().unwrap_or_default() {
+    let open = open_tasks::look(&store.open_tasks_ports()).unwrap_or_default();
+    for attempt in open.iter().filter(|attempt| !open_tasks::is_running(&***attempt)) {
         let task = attempt.draft().task;
         console.warning(&format!(
             "{task} was interrupted; the next `isobox run`, `tool` or `promote` here records what is left of it"

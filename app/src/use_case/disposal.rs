@@ -3,7 +3,7 @@
 use crate::failure::one_line;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
 use isobox_domain::timestamp::Timestamp;
-use isobox_ports::{Attempt, Attempts, StoreError, WorkspaceError, WorkspaceMount, Workspaces};
+use isobox_ports::{Attempt, StoreError, WorkspaceError, WorkspaceMount, Workspaces};
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
@@ -11,8 +11,6 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 pub(crate) const PLACE: &str = "workspace";
 /// Note: the Workspace is whole and a launch was tried; see [`Launched`].
 const LAUNCHED: &str = "launched";
-/// Note: the attempt stands for the removal of a Workspace alone; its record is published by another one.
-pub(crate) const DISPOSAL: &str = "disposal";
 
 /// What is noted right before a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,40 +41,22 @@ impl Launched {
     }
 }
 
-/// A Workspace that is to be removed once the record that it belongs to is durable.
+/// Removes what an attempt leaves whose record is durable: its Workspace, unless that is kept, and then the attempt.
 ///
-/// Publishing ends the attempt that named the Workspace. A second one, which is never published, goes on naming it
-/// until it is removed, so that a kill or a failure in between leaves nothing that no later start finds.
-pub(crate) struct Disposal {
-    marker: Option<Box<dyn Attempt>>,
-    place: Vec<u8>,
-}
-
-impl Disposal {
-    /// Announces the removal. Where the store cannot note it any more, the Workspace is removed all the same.
-    pub(crate) fn begin(attempts: &dyn Attempts, record: &TaskRecord, place: &[u8]) -> Self {
-        let marked = attempts.begin(record).and_then(|mut marker| {
-            marker.note(DISPOSAL, b"")?;
-            marker.note(PLACE, place)?;
-            Ok(marker)
-        });
-        Self { marker: marked.ok(), place: place.to_vec() }
+/// The attempt names the Workspace until it is gone, so that a kill or a failure in between leaves nothing that no later
+/// start finds.
+pub(crate) fn clear_away(
+    workspaces: &dyn Workspaces,
+    attempt: Box<dyn Attempt>,
+    record: &TaskRecord,
+    place: Option<&[u8]>,
+) -> Result<(), WorkspaceError> {
+    if let Some(place) = place.filter(|_| !matches!(record.workspace, WorkspaceFate::Retained { .. })) {
+        workspaces.dispose(place)?;
     }
-
-    /// Removes the Workspace. When that does not work, the next start tries again.
-    pub(crate) fn perform(self, workspaces: &dyn Workspaces) -> Result<(), WorkspaceError> {
-        workspaces.dispose(&self.place)?;
-        self.cancel();
-        Ok(())
-    }
-
-    /// Forgets the removal; the Workspace stays.
-    pub(crate) fn cancel(self) {
-        if let Some(marker) = self.marker {
-            // What cannot be removed now is found, and removed, by the next start.
-            marker.discard().ok();
-        }
-    }
+    // What cannot be removed now is found, and removed, by the next start.
+    attempt.discard().ok();
+    Ok(())
 }
 
 /// Keeps the Workspace at `place` for the user, and says so in `record`. What cannot be cleared away around it stays.
@@ -87,9 +67,4 @@ pub(crate) fn retain(workspaces: &dyn Workspaces, record: &mut TaskRecord, place
         host_path.clone()
     });
     record.workspace = WorkspaceFate::Retained { host_path: root.into_os_string().into_vec() };
-}
-
-/// Whether an abandoned attempt stands for the removal of a Workspace alone.
-pub(crate) fn is_disposal(attempt: &dyn Attempt) -> Result<bool, StoreError> {
-    Ok(attempt.noted(DISPOSAL)?.is_some())
 }

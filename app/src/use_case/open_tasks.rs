@@ -1,7 +1,6 @@
 //! Tasks that are not over: those that run, and those whose isobox was killed before they were recorded.
 
 use crate::failure::{Failure, FailureKind};
-use crate::use_case::disposal;
 use crate::use_case::recover;
 use crate::use_case::select::{self, Selected};
 use isobox_domain::record::RecordEntry;
@@ -27,16 +26,13 @@ pub(crate) enum Meant {
 /// The attempts that are not over and not on record, newest first.
 pub(crate) fn look(ports: &Ports<'_>) -> Result<Vec<Box<dyn OpenAttempt>>, StoreError> {
     let mut open = ports.attempts.look()?;
-    // What goes on is the removal of a Workspace alone.
-    open.retain(|attempt| attempt.noted(disposal::DISPOSAL).is_none());
+    // What goes on with one that is on record is the removal of its Workspace alone.
     if !open.is_empty() {
         for entry in ports.records.list()?.filter_map(Result::ok) {
             open.retain(|attempt| !is_record_of(&entry, &**attempt));
         }
     }
     open.sort_by_key(|attempt| std::cmp::Reverse(attempt.draft().created_at));
-    // For a moment the removal of a Workspace is not marked as such yet, and looks as its attempt does.
-    open.dedup_by_key(|attempt| attempt.draft().salt);
     Ok(open)
 }
 

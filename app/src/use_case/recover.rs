@@ -2,13 +2,13 @@
 
 use crate::failure::{Failure, one_line};
 use crate::use_case::attempt::{self, Progress, Tell};
-use crate::use_case::disposal::{self, Disposal, Launched, retain};
+use crate::use_case::disposal::{self, Launched, clear_away, retain};
 use crate::use_case::view;
 use isobox_domain::policy::ViewLimit;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
 use isobox_domain::v1::is_imported;
 use isobox_ports::{
-    Attempt, Attempts, Clock, ObjectStore, RecordLog, Role, StoreError, StoreErrorKind, Views, Workspaces,
+    Attempt, Attempts, Clock, ObjectStore, Publishing, RecordLog, Role, StoreError, StoreErrorKind, Views, Workspaces,
 };
 
 /// What a recovery touches.
@@ -50,18 +50,21 @@ fn finish(ports: &Ports<'_>, mut attempt: Box<dyn Attempt>, views: ViewLimit, te
     if is_imported(attempt.draft()) {
         return Ok(attempt.discard()?);
     }
-    let is_published = is_published(ports.records, attempt.draft())?;
-    if !is_published && !disposal::is_disposal(&*attempt)? {
+    let record = match attempt.publishing() {
+        Some(Publishing::Done(record)) => ports.records.load(&record)?,
+        Some(Publishing::Undone) => None,
+        // A power cut can have taken what was noted last.
+        None => published(ports.records, attempt.draft())?,
+    };
+    let Some(record) = record else {
         return record_interruption(ports, attempt, views, tell);
-    }
-    // The marker of a Disposal whose record never came to be is superfluous: the attempt itself names the Workspace.
-    if is_published && let Some(place) = attempt.noted(disposal::PLACE)? {
-        ports.workspaces.dispose(&place)?;
-    }
-    Ok(attempt.discard()?)
+    };
+    let place = attempt.noted(disposal::PLACE)?;
+    Ok(clear_away(ports.workspaces, attempt, &record, place.as_deref())?)
 }
 
-fn is_published(records: &dyn RecordLog, draft: &TaskRecord) -> Result<bool, StoreError> {
+/// The record of an attempt, if there is one.
+fn published(records: &dyn RecordLog, draft: &TaskRecord) -> Result<Option<TaskRecord>, StoreError> {
     let entries = records.list()?;
     let is_it = |entry: &isobox_domain::record::RecordEntry| entry.task == draft.task && entry.attempt == draft.attempt;
     // A damaged entry is no proof of a record. Two that attempted a Task once more at the same time got one number.
@@ -70,11 +73,11 @@ fn is_published(records: &dyn RecordLog, draft: &TaskRecord) -> Result<bool, Sto
             Err(error) if error.kind == StoreErrorKind::Damaged => continue,
             loaded => loaded?,
         };
-        if record.is_some_and(|record| record.salt == draft.salt) {
-            return Ok(true);
+        if let Some(record) = record.filter(|record| record.salt == draft.salt) {
+            return Ok(Some(record));
         }
     }
-    Ok(false)
+    Ok(None)
 }
 
 fn record_interruption(
@@ -96,31 +99,24 @@ fn record_interruption(
         }
         _ => Ok(()),
     };
-    let is_kept = settle_fate(ports, &mut record, place.as_deref(), launched, captured);
-    let disposal = place.filter(|_| !is_kept).map(|place| Disposal::begin(ports.attempts, &record, &place));
-    let digest = match ports.records.publish(attempt, &record) {
-        Ok(digest) => digest,
-        Err(error) => {
-            disposal.into_iter().for_each(Disposal::cancel);
-            return Err(error.into());
-        }
-    };
+    settle_fate(ports, &mut record, place.as_deref(), launched, captured);
+    let (digest, attempt) = ports.records.publish_keeping(attempt, &record)?;
     tell(Progress::Warning(&format!("{} was interrupted; its record now has what was left of it", record.task)));
-    disposal.map_or(Ok(()), |disposal| disposal.perform(ports.workspaces))?;
+    clear_away(ports.workspaces, attempt, &record, place.as_deref())?;
     view::write(ports.views, ports.objects, &record, &digest, &[], views)
 }
 
-/// Decides what becomes of the Workspace; whether it is kept because it could not be captured.
+/// Decides what becomes of the Workspace: it is kept if it could not be captured.
 fn settle_fate(
     ports: &Ports<'_>,
     record: &mut TaskRecord,
     place: Option<&[u8]>,
     launched: Option<Launched>,
     captured: Result<(), Failure>,
-) -> bool {
+) {
     record.workspace = if launched.is_some() { WorkspaceFate::Disposed } else { WorkspaceFate::NeverCreated };
-    let (Some(place), Some(launched), Err(failure)) = (place, launched, captured) else { return false };
-    record.warnings.push(format!("what the workload left was not captured: {}", one_line(&failure)));
-    retain(ports.workspaces, record, place, &launched.mount);
-    true
+    if let (Some(place), Some(launched), Err(failure)) = (place, launched, captured) {
+        record.warnings.push(format!("what the workload left was not captured: {}", one_line(&failure)));
+        retain(ports.workspaces, record, place, &launched.mount);
+    }
 }

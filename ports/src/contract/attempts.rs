@@ -2,7 +2,7 @@
 
 use super::sample::{draft, noise, record};
 use super::store::{Case, StoreFixture, cases_of, publish, read, staged};
-use crate::{Attempt, Attempts, Role, StoreErrorKind};
+use crate::{Attempt, Attempts, Publishing, Role, StoreErrorKind};
 use isobox_domain::record::{TaskArtifacts, TaskRecord};
 use libtest_mimic::{Failed, Trial};
 use std::io::Write;
@@ -11,6 +11,7 @@ const CASES: &[(&str, Case)] = &[
     ("a_dropped_attempt_is_found_with_its_draft_its_notes_and_its_outputs", dropped_is_found),
     ("a_running_attempt_is_not_found", running_is_not_found),
     ("a_published_or_discarded_attempt_is_not_found", ended_is_not_found),
+    ("what_became_of_a_record_is_told_until_its_attempt_is_discarded", published_is_told),
     ("an_abandoned_attempt_is_received_once_and_again_only_when_dropped", received_once),
     ("eight_threads_that_look_at_once_receive_every_abandoned_attempt_once", received_by_one_thread),
     ("nothing_staged_is_visible_before_its_record_is_published", staged_is_invisible),
@@ -58,6 +59,24 @@ fn running_is_not_found(fixture: &dyn StoreFixture) -> Result<(), Failed> {
 fn ended_is_not_found(fixture: &dyn StoreFixture) -> Result<(), Failed> {
     publish(fixture, &record(1))?;
     fixture.attempts().begin(&draft(2))?.discard()?;
+    assert!(fixture.attempts().abandoned()?.is_empty());
+    Ok(())
+}
+
+fn published_is_told(fixture: &dyn StoreFixture) -> Result<(), Failed> {
+    drop(fixture.attempts().begin(&draft(1))?);
+    let unpublished = only(fixture.attempts())?;
+    assert_eq!(unpublished.publishing(), None);
+    unpublished.discard()?;
+    let mut attempt = fixture.attempts().begin(&draft(2))?;
+    attempt.note("workspace", b"state")?;
+    let (id, attempt) = fixture.records().publish_keeping(attempt, &record(2))?;
+    assert_eq!(fixture.records().load(&id)?, Some(record(2)));
+    assert!(fixture.attempts().abandoned()?.is_empty(), "its process lives");
+    drop(attempt);
+    let left = only(fixture.attempts())?;
+    assert_eq!((left.publishing(), left.noted("workspace")?), (Some(Publishing::Done(id)), Some(b"state".to_vec())));
+    left.discard()?;
     assert!(fixture.attempts().abandoned()?.is_empty());
     Ok(())
 }

@@ -120,12 +120,16 @@ impl Attempts for InMemoryStore {
 }
 
 impl RecordLog for InMemoryStore {
-    fn publish(&self, attempt: Box<dyn Attempt>, record: &TaskRecord) -> Result<ContentId, StoreError> {
+    fn publish_keeping(
+        &self,
+        attempt: Box<dyn Attempt>,
+        record: &TaskRecord,
+    ) -> Result<(ContentId, Box<dyn Attempt>), StoreError> {
         let foreign = |_| store_error(StoreErrorKind::Io, "publish in", "the attempt belongs to another store");
-        let attempt: Box<InMemoryAttempt> = attempt.into_any().downcast().map_err(foreign)?;
+        let mut attempt: Box<InMemoryAttempt> = attempt.into_any().downcast().map_err(foreign)?;
         attempt.require_children(record)?;
-        attempt.commit();
         let id = digest(format!("{record:?}").as_bytes());
+        attempt.commit(id);
         let mut state = self.state();
         state.damaged.retain(|damaged| *damaged != id);
         if !state.records.iter().any(|(entry, _)| entry.record == id) {
@@ -133,7 +137,8 @@ impl RecordLog for InMemoryStore {
             let entry = RecordEntry { task: record.task, attempt: record.attempt, record: id, committed_at };
             state.records.push((entry, record.clone()));
         }
-        Ok(id)
+        drop(state);
+        Ok((id, attempt))
     }
 
     fn append(&self, event: &Event) -> Result<ContentId, AppendError> {

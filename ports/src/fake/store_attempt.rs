@@ -1,7 +1,7 @@
 //! Attempts of the store in memory.
 
 use super::store::{InMemoryStore, digest, store_error};
-use crate::{Attempt, CaptureSink, CapturedRefs, Cause, ObjectWriter, Role, StoreError, StoreErrorKind};
+use crate::{Attempt, CaptureSink, CapturedRefs, Cause, ObjectWriter, Publishing, Role, StoreError, StoreErrorKind};
 use isobox_domain::change::{ChangeLine, ChangeSetRef, ChangeSummary};
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::record::TaskRecord;
@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(super) struct Left {
     pub(super) draft: TaskRecord,
     pub(super) notes: BTreeMap<String, Vec<u8>>,
+    pub(super) publishing: Option<Publishing>,
     pub(super) written: Shared<HashMap<Role, Vec<u8>>>,
 }
 
@@ -25,7 +26,7 @@ pub(super) fn hold<T>(shared: &Shared<T>) -> MutexGuard<'_, T> {
 
 impl Left {
     pub(super) fn new(draft: TaskRecord) -> Self {
-        Self { draft, notes: BTreeMap::new(), written: Arc::default() }
+        Self { draft, notes: BTreeMap::new(), publishing: None, written: Arc::default() }
     }
 }
 
@@ -74,7 +75,7 @@ impl InMemoryAttempt {
     }
 
     fn left(&self) -> &Left {
-        self.left.as_ref().expect("only commit and discard, which consume the attempt, take it")
+        self.left.as_ref().expect("only discard, which consumes the attempt, takes it")
     }
 
     pub(super) fn require_children(&self, record: &TaskRecord) -> Result<(), StoreError> {
@@ -101,8 +102,8 @@ impl InMemoryAttempt {
         Err(store_error(StoreErrorKind::Io, "publish in", "the record refers to what was never staged"))
     }
 
-    pub(super) fn commit(mut self) {
-        self.left = None;
+    pub(super) fn commit(&mut self, record: ContentId) {
+        self.change(|left| left.publishing = Some(Publishing::Done(record)));
         let staged = std::mem::take(&mut *hold(&self.staged));
         let mut state = self.store.state();
         state.objects.extend(staged.objects);
@@ -147,6 +148,10 @@ impl Attempt for InMemoryAttempt {
 
     fn noted(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(self.left().notes.get(name).cloned())
+    }
+
+    fn publishing(&self) -> Option<Publishing> {
+        self.left().publishing
     }
 
     fn stage(&self, role: Role) -> Result<Box<dyn ObjectWriter>, StoreError> {

@@ -13,10 +13,8 @@ use gix::index::entry::{Flags, Mode as IndexMode, Stat, stat::Time};
 use isobox_domain::change::Mode;
 use isobox_domain::git_oid::GitOid;
 use isobox_ports::WorkspaceError;
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Who commits.
@@ -64,7 +62,7 @@ pub(super) fn create(
 fn lay_out(git_dir: &Path, contents: &Contents<'_>, identity: &Identity) -> io::Result<()> {
     let Contents { commit, has_parents, branch, .. } = *contents;
     // Git makes further ones when it needs them.
-    for directory in ["", "objects", "objects/pack", "refs", "refs/heads", "info"] {
+    for directory in ["", "objects", "objects/pack", "refs"] {
         fs::create_dir(git_dir.join(directory))?;
     }
     fs::write(git_dir.join("config"), config(commit, identity))?;
@@ -73,9 +71,8 @@ fn lay_out(git_dir: &Path, contents: &Contents<'_>, identity: &Identity) -> io::
     }
     match branch.filter(|branch| branch.starts_with(b"refs/heads/")) {
         Some(branch) => {
-            let file = git_dir.join(OsStr::from_bytes(branch));
-            fs::create_dir_all(file.parent().unwrap_or(git_dir))?;
-            fs::write(file, format!("{commit}\n"))?;
+            let packed = [format!("{commit} ").as_bytes(), branch, b"\n"].concat();
+            fs::write(git_dir.join("packed-refs"), packed)?;
             fs::write(git_dir.join("HEAD"), [b"ref: ", branch, b"\n"].concat())
         }
         None => fs::write(git_dir.join("HEAD"), format!("{commit}\n")),

@@ -1,7 +1,12 @@
 //! The `/etc` of a Sandbox: what ordinary programs need, and nothing about this machine or its users.
 
+use crate::descriptors::file_of;
 use isobox_domain::policy::NetworkAccess;
 use nix::unistd::{getegid, geteuid};
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
 
 use super::view::HOME;
 
@@ -29,8 +34,8 @@ pub(super) fn user_name() -> &'static str {
     if geteuid().is_root() { "root" } else { "isobox" }
 }
 
-/// Files: path and content.
-pub(super) fn files(network: NetworkAccess) -> Vec<(&'static str, Vec<u8>)> {
+/// Files: path, and a descriptor from which the content can be read.
+pub(super) fn files(network: NetworkAccess) -> io::Result<Vec<(&'static str, OwnedFd)>> {
     let (name, uid, gid) = (user_name(), geteuid(), getegid());
     let group = if gid.as_raw() == 0 { "root" } else { "isobox" };
     let generated = [
@@ -39,16 +44,18 @@ pub(super) fn files(network: NetworkAccess) -> Vec<(&'static str, Vec<u8>)> {
         ("/etc/hosts", "127.0.0.1\tlocalhost isobox\n::1\tlocalhost\n".to_owned()),
         ("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n".to_owned()),
     ];
-    let mut files: Vec<_> = generated.into_iter().map(|(path, content)| (path, content.into_bytes())).collect();
-    files.extend(COPIED.into_iter().filter_map(copy));
+    let made = generated.into_iter().map(|(path, content)| Ok((path, file_of(content.as_bytes())?)));
+    let mut files = made.collect::<io::Result<Vec<_>>>()?;
+    files.extend(COPIED.into_iter().filter_map(as_it_is));
     if network == NetworkAccess::Inherited {
         // It is often a link into `/run`, which a Sandbox does not have.
-        files.extend(copy(RESOLV_CONF));
+        files.extend(as_it_is(RESOLV_CONF));
     }
-    files
+    Ok(files)
 }
 
-/// A file of the host as it is; what cannot be read is not there.
-fn copy(path: &'static str) -> Option<(&'static str, Vec<u8>)> {
-    std::fs::read(path).ok().map(|content| (path, content))
+/// A file of the host; what cannot be read is not there.
+fn as_it_is(path: &'static str) -> Option<(&'static str, OwnedFd)> {
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
+    file.metadata().is_ok_and(|metadata| metadata.is_file()).then(|| (path, file.into()))
 }

@@ -30,8 +30,8 @@ const SYSTEM: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32
 /// Files of `/proc` that tell of the whole machine, hidden behind a `/dev/null` that cannot be opened.
 const MASKED: [&str; 1] = ["/proc/keys"];
 
-/// More of them, which root alone may read.
-const MASKED_FROM_ROOT: [&str; 2] = ["/proc/kcore", "/proc/timer_list"];
+/// More of them, which root alone may read. `/proc/kcore` is not among them: no process of a user namespace may open it.
+const MASKED_FROM_ROOT: [&str; 1] = ["/proc/timer_list"];
 
 /// Which `/proc` a Sandbox has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,8 +118,8 @@ impl Arguments {
         // What `bwrap` makes on the way to something else nobody but its owner could enter.
         self.put(&[b"--dir", b"/etc", b"--dir", b"/etc/ssl"]);
         etc::SHOWN.iter().try_for_each(|path| self.show(path))?;
-        for (path, content) in etc::files(network) {
-            let place = self.place(file_of(&content)?);
+        for (path, content) in etc::files(network)? {
+            let place = self.place(content);
             self.put(&[b"--perms", b"0444", b"--file", place.as_bytes(), path.as_bytes()]);
         }
         Ok(())

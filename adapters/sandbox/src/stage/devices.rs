@@ -5,9 +5,11 @@
 //! into a mount namespace in which they are. A read-only mount keeps nobody from writing to what is behind a node.
 
 use nix::mount::{MsFlags, mount};
-use nix::sched::{CloneFlags, unshare};
-use std::cell::Cell;
+use nix::sched::{CloneFlags, setns, unshare};
+use nix::unistd::{chroot, fchdir};
+use std::fs::File;
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// The devices that `bwrap --dev` shows.
@@ -38,23 +40,21 @@ pub(crate) fn guard() -> io::Result<Guard> {
     Ok(if may_mount { Guard::ReadOnly } else { Guard::None })
 }
 
-thread_local! {
-    /// Whether this thread is in such a mount namespace.
-    static IS_SHOWN: Cell<bool> = const { Cell::new(false) };
+/// The way back for a thread that went where the devices are read-only.
+#[derive(Debug)]
+pub(crate) struct WayBack {
+    namespace: File,
+    root: File,
+    directory: File,
 }
 
-/// Shows the devices read-only to this thread, and to the threads and processes that it starts from now on.
+/// Takes this thread where the devices are read-only, with the processes that it starts before it goes back.
 ///
 /// Nothing else changes for them: what the host mounts and unmounts later still happens here.
-pub(crate) fn show_read_only() -> io::Result<()> {
-    if !IS_SHOWN.get() {
-        enter_namespace()?;
-        IS_SHOWN.set(true);
-    }
-    Ok(())
-}
-
-fn enter_namespace() -> io::Result<()> {
+pub(crate) fn enter_read_only() -> io::Result<WayBack> {
+    let held = |path: &str| File::options().read(true).custom_flags(libc::O_PATH).open(path);
+    let namespace = File::open("/proc/thread-self/ns/mnt")?;
+    let way_back = WayBack { namespace, root: held("/")?, directory: held(".")? };
     unshare(CloneFlags::CLONE_NEWNS)?;
     let nothing: Option<&str> = None;
     // What the host mounts later still happens here, and nothing of this happens there.
@@ -64,5 +64,19 @@ fn enter_namespace() -> io::Result<()> {
         let read_only = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY;
         mount(nothing, *device, nothing, read_only | MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC, nothing)?;
     }
-    Ok(())
+    Ok(way_back)
+}
+
+impl WayBack {
+    /// Goes back. Whoever is in a mount namespace last waits for its end, and that need not be isobox.
+    pub(crate) fn go(self) -> io::Result<()> {
+        if setns(&self.namespace, CloneFlags::CLONE_NEWNS).is_err() {
+            // Nothing depends on it.
+            return Ok(());
+        }
+        // The namespace's own root is not ours in a chroot(2).
+        fchdir(&self.root)?;
+        chroot(".")?;
+        Ok(fchdir(&self.directory)?)
+    }
 }

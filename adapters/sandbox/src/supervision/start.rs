@@ -7,6 +7,7 @@ use super::{PATIENCE, RunningSandbox};
 use crate::descriptors::file_of;
 use crate::protocol::{Channel, Message, Plan};
 use crate::spawn::spawn;
+use crate::stage::devices::WayBack;
 use isobox_domain::policy::BackendName;
 use isobox_ports::{Cause, Filled, LaunchError, WorkspaceMount};
 use nix::poll::{PollFd, PollFlags, poll};
@@ -28,6 +29,8 @@ pub(crate) struct Recipe {
     pub(crate) descriptors: Vec<OwnedFd>,
     /// What the Stage is to do.
     pub(crate) plan: Plan,
+    /// Where this thread goes once the program is started.
+    pub(crate) way_back: Option<WayBack>,
 }
 
 /// Brings the Sandbox up, fills the Workspace meanwhile, and starts the workload in it.
@@ -99,7 +102,10 @@ impl Young {
         let plan = file_of(&recipe.plan.encode())?;
         let mut descriptors = vec![stdin_end.into(), stdout_end.into(), stderr_end.into(), theirs, plan];
         descriptors.extend(recipe.descriptors);
-        let pid = spawn(&recipe.program, &recipe.arguments, descriptors)?;
+        let spawned = spawn(&recipe.program, &recipe.arguments, descriptors);
+        // Should that fail, the program ends with the control socket that is dropped here.
+        recipe.way_back.map_or(Ok(()), WayBack::go)?;
+        let pid = spawned?;
         Ok(Self {
             child: Child::of(pid)?,
             control,

@@ -15,7 +15,6 @@ use isobox_ports::{
 use std::error::Error;
 
 /// How an attempt went, beside what its record says.
-#[derive(Debug)]
 pub(super) struct Performed {
     /// The exit code to pass on.
     pub(super) code: ExitCode,
@@ -23,6 +22,8 @@ pub(super) struct Performed {
     pub(super) workspace: Standing,
     /// Things to tell the caller that do not belong into the record.
     pub(super) remarks: Vec<String>,
+    /// What is left of the Sandbox. Dropping it waits for its last processes.
+    pub(super) sandbox: Option<Box<dyn Sandbox>>,
 }
 
 /// What stands of a Workspace once the workload is over.
@@ -84,9 +85,9 @@ pub(super) fn carry_out(begun: Begun<'_>, backend: &dyn RuntimeBackend, caller: 
     record.warnings.extend(workspace.notices.iter().cloned());
     Ok(match launched {
         Err(error) => unprepared(ports, record, &error, Standing::Captured(workspace.mount)),
-        Ok(mut sandbox) => {
+        Ok(sandbox) => {
             record.started_at = Some(started_at);
-            supervise(ports, &mut *sandbox, caller, attempt, record, &workspace)
+            supervise(ports, sandbox, caller, attempt, record, &workspace)
         }
     })
 }
@@ -155,12 +156,12 @@ fn unprepared(
     if workspace == Standing::Incomplete {
         record.workspace = WorkspaceFate::NeverCreated;
     }
-    Performed { code: ExitCode::ISOBOX_FAILED, workspace, remarks: Vec::new() }
+    Performed { code: ExitCode::ISOBOX_FAILED, workspace, remarks: Vec::new(), sandbox: None }
 }
 
 fn supervise(
     ports: &Ports<'_>,
-    sandbox: &mut dyn Sandbox,
+    mut sandbox: Box<dyn Sandbox>,
     caller: Caller,
     attempt: &mut dyn Attempt,
     record: &mut TaskRecord,
@@ -180,14 +181,16 @@ fn supervise(
     };
     let (code, remarks) = delivered(code, delivery);
     let mount = sandbox.workspace();
-    match capture(ports.workspaces, attempt, record, &workspace.state, &mount) {
-        Ok(()) => Performed { code, workspace: Standing::Captured(workspace.mount.clone()), remarks },
+    let captured = capture(ports.workspaces, attempt, record, &workspace.state, &mount);
+    let kept = workspace.mount.clone();
+    let (code, workspace) = match captured {
+        Ok(()) => (code, Standing::Captured(kept)),
         Err(failure) => {
             uncaptured(record, &failure);
-            let workspace = Standing::Needed(workspace.mount.clone());
-            Performed { code: ExitCode::ISOBOX_FAILED, workspace, remarks }
+            (ExitCode::ISOBOX_FAILED, Standing::Needed(kept))
         }
-    }
+    };
+    Performed { code, workspace, remarks, sandbox: Some(sandbox) }
 }
 
 /// Writes down how the workload ended; the exit code to pass on.

@@ -3,7 +3,7 @@
 use super::carry_out::{Performed, Standing};
 use super::{Attempted, Ports, Progress, Retention, TaskRequest, Tell};
 use crate::failure::{Failure, one_line};
-use crate::use_case::disposal::{Disposal, retain};
+use crate::use_case::disposal::{clear_away, retain};
 use crate::use_case::view;
 use isobox_domain::content::ContentId;
 use isobox_domain::escape::Escaped;
@@ -39,13 +39,13 @@ pub(super) fn publish(
 ) -> Result<Attempted, Failure> {
     settle_fate(ports, request, &mut record, place, &performed.workspace);
     record.warnings.iter().chain(&performed.remarks).for_each(|warning| tell(Progress::Warning(warning)));
-    let disposal = (!matches!(record.workspace, WorkspaceFate::Retained { .. }))
-        .then(|| Disposal::begin(ports.attempts, &record, place));
-    let digest = match ports.records.publish(attempt, &record) {
-        Ok(digest) => digest,
-        Err(error) => return Err(unpublished(Failure::from(error), &record, performed.workspace, disposal)),
+    let (digest, attempt) = match ports.records.publish_keeping(attempt, &record) {
+        Ok(published) => published,
+        Err(error) => return Err(unpublished(Failure::from(error), &record, performed.workspace)),
     };
-    clear_up(ports, request, &record, &digest, disposal, tell);
+    clear_up(ports, request, (&record, &digest), (attempt, place), tell);
+    // Its last processes, which do nothing more, have ended meanwhile.
+    drop(performed.sandbox);
     Ok(Attempted { record, code: performed.code })
 }
 
@@ -53,13 +53,12 @@ pub(super) fn publish(
 fn clear_up(
     ports: &Ports<'_>,
     request: &TaskRequest,
-    record: &TaskRecord,
-    digest: &ContentId,
-    disposal: Option<Disposal>,
+    (record, digest): (&TaskRecord, &ContentId),
+    (attempt, place): (Box<dyn Attempt>, &[u8]),
     tell: Tell<'_>,
 ) {
     let (view, disposed) = std::thread::scope(|scope| {
-        let disposed = scope.spawn(|| disposal.map_or(Ok(()), |disposal| disposal.perform(ports.workspaces)));
+        let disposed = scope.spawn(|| clear_away(ports.workspaces, attempt, record, Some(place)));
         let view = view::write(ports.views, ports.objects, record, digest, &[], request.policy.views);
         (view, disposed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
@@ -81,11 +80,8 @@ fn settle_fate(ports: &Ports<'_>, request: &TaskRequest, record: &mut TaskRecord
     }
 }
 
-fn unpublished(failure: Failure, record: &TaskRecord, standing: Standing, disposal: Option<Disposal>) -> Failure {
-    // The attempt itself is left for a later start, and so must be the Workspace: its capture may not be durable.
-    if let Some(disposal) = disposal {
-        disposal.cancel();
-    }
+// The attempt itself is left for a later start, and so must be the Workspace: its capture may not be durable.
+fn unpublished(failure: Failure, record: &TaskRecord, standing: Standing) -> Failure {
     let kept = match standing {
         Standing::Incomplete => String::new(),
         Standing::Captured(WorkspaceMount::Directory { host_path })

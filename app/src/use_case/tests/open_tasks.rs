@@ -1,7 +1,6 @@
 //! Naming Tasks that are not over.
 
 use crate::failure::Failure;
-use crate::use_case::disposal::DISPOSAL;
 use crate::use_case::fixture::clock;
 use crate::use_case::open_tasks::{self, Meant, Ports};
 use crate::use_case::recover::RECOVERY;
@@ -50,11 +49,9 @@ fn latest_counts_tasks_that_are_not_over_first() {
 }
 
 #[test]
-fn what_is_on_record_or_only_removed_is_not_open() {
+fn what_is_on_record_is_not_open() {
     let store = store();
     let _published = store.begin(&draft(2)).expect("the fake begins");
-    let mut removal = store.begin(&draft(4)).expect("the fake begins");
-    removal.note(DISPOSAL, b"").expect("the fake notes");
     assert!(look(&store).is_empty());
 }
 

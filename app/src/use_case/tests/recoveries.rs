@@ -1,13 +1,14 @@
 //! Recoveries: what a killed isobox left at any moment is finished by the next start, once.
 
 use super::attempts::tried;
-use crate::use_case::disposal::{Disposal, Launched, PLACE};
+use crate::use_case::disposal::{Launched, PLACE};
 use crate::use_case::fixture::{World, clock, edit};
 use isobox_domain::outcome::Outcome;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
 use isobox_ports::fake::Performance;
-use isobox_ports::{Attempts, Clock, Role, WorkspaceRequest, Workspaces};
+use isobox_ports::{Attempts, Clock, RecordLog, Role, WorkspaceMount, WorkspaceRequest, Workspaces};
 use std::fs;
+use std::path::PathBuf;
 
 /// A record of another world, as a draft.
 fn draft() -> TaskRecord {
@@ -68,29 +69,35 @@ fn an_attempt_that_was_killed_before_its_workspace_was_whole_leaves_a_record_and
 }
 
 #[test]
-fn a_kill_right_before_the_record_is_published_loses_nothing() {
-    // The marker of the Disposal is there already; on its own it must not become a record without the output.
-    let world = World::new(edit);
-    let draft = draft();
-    let place = world.workspaces.reserve().expect("a place");
-    world.workspaces.create(&place, &WorkspaceRequest { source: &draft.source }).expect("made");
-    drop(Disposal::begin(&world.store, &draft, &place));
-    world.recover();
-    assert_eq!(world.records(), []);
-    assert_eq!((world.standing().len(), world.unfinished()), (1, 0));
-}
-
-#[test]
 fn a_kill_right_after_the_record_was_published_leaves_one_record_and_no_workspace() {
     let world = World::new(edit);
-    tried(&world).expect("an attempt");
-    let record = world.records()[0].clone();
-    let place = world.workspaces.reserve().expect("a place");
-    world.workspaces.create(&place, &WorkspaceRequest { source: &record.source }).expect("made");
-    drop(Disposal::begin(&world.store, &record, &place));
+    let (record, _) = published_and_killed(&world, |_| WorkspaceFate::Disposed);
     world.recover();
     assert_eq!(world.records(), [record]);
     assert_nothing_is_left(&world);
+}
+
+#[test]
+fn a_kill_right_after_the_record_was_published_leaves_a_kept_workspace_alone() {
+    let world = World::new(edit);
+    let retained = |root: PathBuf| WorkspaceFate::Retained { host_path: root.into_os_string().into_encoded_bytes() };
+    let (record, root) = published_and_killed(&world, retained);
+    world.recover();
+    assert_eq!((world.records(), world.unfinished()), (vec![record], 0));
+    assert!(root.exists());
+}
+
+/// What a process leaves that was killed between the publication of its record and the end of its attempt.
+fn published_and_killed(world: &World, fate: impl FnOnce(PathBuf) -> WorkspaceFate) -> (TaskRecord, PathBuf) {
+    let draft = draft();
+    let mut attempt = world.store.inner.begin(&draft).expect("begun");
+    let place = world.workspaces.reserve().expect("a place");
+    attempt.note(PLACE, &place).expect("noted");
+    let made = world.workspaces.create(&place, &WorkspaceRequest { source: &draft.source }).expect("made");
+    let WorkspaceMount::Directory { host_path } = made.mount;
+    let record = TaskRecord { workspace: fate(host_path.clone()), ..draft };
+    drop(world.store.inner.publish_keeping(attempt, &record).expect("published"));
+    (record, host_path)
 }
 
 #[test]
