@@ -1,6 +1,7 @@
 //! Contract suites: the cases that every adapter and every fake of a port must pass.
 
 pub mod attempts;
+pub mod exports;
 pub mod host_probe;
 pub mod machine;
 pub mod object_store;
@@ -13,5 +14,7 @@ pub mod repository;
 pub mod runtime_backend;
 pub mod sample;
 pub mod store;
+pub mod v1_directories;
+pub mod v1_format;
 pub mod views;
 pub mod workspaces;
