@@ -40,6 +40,7 @@ fn a_tool_call_costs_at_most_three_times_a_bare_bwrap() {
 }
 
 /// Runs each in turn, prints the medians, and returns how many times as long as `bare` the `tool` took.
+#[expect(clippy::print_stdout, reason = "the measurement is to be seen")]
 fn round(host: &dyn Fn() -> Command, bare: &dyn Fn() -> Command, tool: &dyn Fn() -> Command) -> f64 {
     let (mut host_times, mut bare_times, mut tool_times) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..RUNS {
