@@ -39,27 +39,31 @@ pub(super) fn publish(
 ) -> Result<Attempted, Failure> {
     settle_fate(ports, request, &mut record, place, &performed.workspace);
     record.warnings.iter().chain(&performed.remarks).for_each(|warning| tell(Progress::Warning(warning)));
-    let (digest, attempt) = match ports.records.publish_keeping(attempt, &record) {
-        Ok(published) => published,
+    let published = match ports.records.publish_keeping(attempt, &record) {
+        Ok((digest, attempt)) => Published { record: &record, digest, attempt, place },
         Err(error) => return Err(unpublished(Failure::from(error), &record, performed.workspace)),
     };
-    clear_up(ports, request, (&record, &digest), (attempt, place), tell);
+    clear_up(ports, request, published, tell);
     // Its last processes, which do nothing more, have ended meanwhile.
     drop(performed.sandbox);
     Ok(Attempted { record, code: performed.code })
 }
 
+/// An attempt whose record is durable.
+struct Published<'a> {
+    record: &'a TaskRecord,
+    digest: ContentId,
+    attempt: Box<dyn Attempt>,
+    /// Where its Workspace is.
+    place: &'a [u8],
+}
+
 /// Writes the View and removes the Workspace, at the same time: neither needs the other, and the caller waits for both.
-fn clear_up(
-    ports: &Ports<'_>,
-    request: &TaskRequest,
-    (record, digest): (&TaskRecord, &ContentId),
-    (attempt, place): (Box<dyn Attempt>, &[u8]),
-    tell: Tell<'_>,
-) {
+fn clear_up(ports: &Ports<'_>, request: &TaskRequest, published: Published<'_>, tell: Tell<'_>) {
+    let Published { record, digest, attempt, place } = published;
     let (view, disposed) = std::thread::scope(|scope| {
         let disposed = scope.spawn(|| clear_away(ports.workspaces, attempt, record, Some(place)));
-        let view = view::write(ports.views, ports.objects, record, digest, &[], request.policy.views);
+        let view = view::write(ports.views, ports.objects, record, &digest, &[], request.policy.views);
         (view, disposed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
     if let Err(error) = view {
