@@ -23,3 +23,4 @@ pub mod task_id;
 pub mod task_state;
 pub mod timestamp;
 pub mod v1;
+pub mod verification;

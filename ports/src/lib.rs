@@ -24,6 +24,7 @@ mod runtime_backend;
 mod store_error;
 mod task_ids;
 mod v1;
+mod verifier;
 mod views;
 mod workspaces;
 
@@ -47,6 +48,7 @@ pub use v1::{
     MAX_V1_FILE_BYTES, MAX_V1_RECORD_BYTES, V1Directories, V1Directory, V1Error, V1File, V1Format, V1Names,
     V1ParseError,
 };
+pub use verifier::{Advance, TellAdvance, Verifier};
 pub use views::{View, Views};
 pub use workspaces::{Workspace, WorkspaceError, WorkspaceMount, WorkspaceRequest, Workspaces};
 

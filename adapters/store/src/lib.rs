@@ -29,6 +29,7 @@ mod record_log;
 mod room;
 mod staging;
 mod store;
+mod verify;
 mod views;
 mod whole;
 

@@ -38,6 +38,12 @@ impl Pack {
         dir.file(&name, Access::Read)
     }
 
+    /// How long the file is, in bytes; 0 if it is not there any more.
+    pub(crate) fn length(self, layout: &Layout) -> io::Result<u64> {
+        let (dir, name) = self.place(layout);
+        Ok(dir.identity(&name)?.map_or(0, |(_, length)| length))
+    }
+
     /// The path, for people.
     pub(crate) fn shown(self, layout: &Layout) -> String {
         let (dir, name) = self.place(layout);
@@ -231,7 +237,8 @@ impl Index {
     }
 }
 
-fn open_lanes(layout: &Layout) -> Result<Vec<(u8, File)>, StoreError> {
+/// Opens every lane that is there.
+pub(crate) fn open_lanes(layout: &Layout) -> Result<Vec<(u8, File)>, StoreError> {
     let mut lanes = Vec::new();
     for lane in lane_numbers(layout)? {
         let found = layout.lanes.find_file(&lane_name(lane));
@@ -246,7 +253,8 @@ fn lane_numbers(layout: &Layout) -> Result<Vec<u8>, StoreError> {
     Ok((0..LANES).filter(|lane| names.contains(&lane_name(*lane))).collect())
 }
 
-fn list_packs(layout: &Layout) -> Result<HashSet<ContentId>, StoreError> {
+/// The sealed packs that are there.
+pub(crate) fn list_packs(layout: &Layout) -> Result<HashSet<ContentId>, StoreError> {
     let names = layout.packs.names().map_err(failed("list", &layout.packs.shown("")))?;
     let ids = names.iter().filter_map(|name| parse_hex(name.strip_suffix(".pack")?)).map(ContentId::new);
     Ok(ids.collect())

@@ -1,0 +1,220 @@
+//! One pack, from its first entry to its last.
+
+use super::chains::Run;
+use super::span::Span;
+use crate::error::failed;
+use crate::index::Pack;
+use crate::large_reader::{find_large, large_header, verify_large};
+use crate::pack_scan::{read_commit, read_payload};
+use crate::store::FsTaskStore;
+use isobox_domain::content::ContentId;
+use isobox_domain::verification::{Affected, Defect, DefectKind, Thoroughness, Verification};
+use isobox_ports::{RecordLog, StoreError};
+use isobox_store_format::commit::{Commit, Committed};
+use isobox_store_format::entry::{EntryHeader, EntryKind, HEADER_LEN, Place};
+use isobox_store_format::event::decode_event;
+use isobox_store_format::frame::decode_payload;
+use isobox_store_format::scan::{Found, Scanner};
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+/// How many entries lie between two words about how far it has come.
+const TELL_EVERY: u64 = 256;
+
+/// The check of one pack or lane.
+pub(super) struct PackCheck<'a> {
+    store: &'a FsTaskStore,
+    how: Thoroughness,
+    pack: Pack,
+    file: &'a File,
+    shown: String,
+    found: Verification,
+    span: Span,
+    runs: Vec<Run>,
+}
+
+impl<'a> PackCheck<'a> {
+    pub(super) fn new(store: &'a FsTaskStore, how: Thoroughness, pack: Pack, file: &'a File) -> Self {
+        let shown = pack.shown(&store.shared.layout);
+        let found = Verification { packs: 1, ..Verification::default() };
+        Self { store, how, pack, file, shown, found, span: Span::default(), runs: Vec::new() }
+    }
+
+    /// Checks everything; `advance` is told of bytes that were gone through.
+    pub(super) fn run(mut self, advance: impl Fn(u64)) -> Result<(Verification, Vec<Run>), StoreError> {
+        let shown = self.shown.clone();
+        let read = failed("read", &shown);
+        let length = self.file.metadata().map_err(&read)?.len();
+        let mut scanner = Scanner::new(self.file, 0, length);
+        let mut told = 0;
+        while let Some(found) = scanner.find_next().map_err(&read)? {
+            let end = self.step(found)?;
+            if self.found.entries.is_multiple_of(TELL_EVERY) {
+                advance(end.saturating_sub(told));
+                told = told.max(end);
+            }
+        }
+        advance(length.saturating_sub(told));
+        self.check_name().map_err(&read)?;
+        Ok((self.found, self.runs))
+    }
+
+    /// Checks what the scan came across; where that ends.
+    fn step(&mut self, found: Found) -> Result<u64, StoreError> {
+        match found {
+            Found::Entry { offset, header } => {
+                self.found.entries += 1;
+                self.entry(offset, &header)?;
+                Ok(offset + header.entry_length())
+            }
+            Found::Damage { offset, end } => {
+                self.uncommitted(offset, format!("{} bytes are no entry", end - offset));
+                Ok(end)
+            }
+            // A writer that was killed leaves it at the end of its lane, and nothing that was acknowledged is in it.
+            Found::Torn { offset } => {
+                if matches!(self.pack, Pack::Sealed(_)) {
+                    self.damaged(offset, "an entry is cut off by the end of the file".into(), None);
+                }
+                Ok(offset)
+            }
+        }
+    }
+
+    fn entry(&mut self, offset: u64, header: &EntryHeader) -> Result<(), StoreError> {
+        let shown = self.shown.clone();
+        let read = failed("read", &shown);
+        match header.kind {
+            EntryKind::Commit => return self.commit(offset, header),
+            EntryKind::Large => return self.large(offset, header).map_err(read),
+            EntryKind::Filler => {}
+            EntryKind::Artifact | EntryKind::Record => self.span.add(header.id, header.kind == EntryKind::Record),
+        }
+        if self.how.takes(&header.id) {
+            self.content(offset, header).map_err(read)?;
+        }
+        Ok(())
+    }
+
+    fn content(&mut self, offset: u64, header: &EntryHeader) -> io::Result<()> {
+        let payload = read_payload(self.file, offset, header)?;
+        match decode_payload(header, payload) {
+            Ok(raw) => self.has_read(raw.len() as u64),
+            Err(error) => self.damaged(offset, error.to_string(), Some(header.id)),
+        }
+        Ok(())
+    }
+
+    /// A reference to a large artifact, and its file.
+    fn large(&mut self, offset: u64, header: &EntryHeader) -> io::Result<()> {
+        let payload = decode_payload(header, read_payload(self.file, offset, header)?);
+        let named = payload.ok().as_deref().and_then(|bytes| bytes.first_chunk::<HEADER_LEN>().copied());
+        let Some(named) = named.and_then(|bytes| EntryHeader::decode(&bytes, Place::Large).ok()) else {
+            self.damaged(offset, "a reference to a large artifact is damaged".into(), None);
+            return Ok(());
+        };
+        self.span.add(named.id, false);
+        let layout = &self.store.shared.layout;
+        let place = layout.large.shown(&format!("{}", named.id));
+        let Some(file) = find_large(&layout.large, &named.id)?.map(Arc::new) else {
+            let reason = "its file is missing".into();
+            self.add(DefectKind::Damaged { file: place, offset: 0, reason, object: Some(named.id) }, Vec::new());
+            return Ok(());
+        };
+        let wrong = match large_header(&file)?.filter(|header| header.id == named.id) {
+            None => Some("its header or its length is damaged".into()),
+            Some(_) if !self.how.takes(&named.id) => None,
+            Some(header) => verify_large(&file, &header)?.err().map(|error| error.to_string()),
+        };
+        match wrong {
+            Some(reason) => {
+                let kind = DefectKind::Damaged { file: place, offset: 0, reason, object: Some(named.id) };
+                self.add(kind, Vec::new());
+            }
+            None if self.how.takes(&named.id) => self.has_read(named.raw_length),
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, offset: u64, header: &EntryHeader) -> Result<(), StoreError> {
+        let read = read_commit(self.file, offset, header).map_err(failed("read", &self.shown))?;
+        match read.filter(|commit| commit.store == self.store.shared.layout.format.store) {
+            Some(commit) => {
+                self.names_what_is_there(&commit)?;
+                Run::add(&mut self.runs, header.id, &commit, &self.shown);
+                match commit.committed {
+                    Committed::Record => self.found.records += 1,
+                    Committed::Event { .. } => self.found.events += 1,
+                }
+                self.span.end();
+            }
+            None => self.uncommitted(offset, "a COMMIT is damaged".into()),
+        }
+        Ok(())
+    }
+
+    /// Damage where the COMMIT may have been of what stands before it.
+    fn uncommitted(&mut self, offset: u64, reason: String) {
+        let records = self.span.end().and_then(|record| self.known(&record)).into_iter().collect();
+        self.add(DefectKind::Damaged { file: self.shown.clone(), offset, reason, object: None }, records);
+    }
+
+    fn names_what_is_there(&mut self, commit: &Commit) -> Result<(), StoreError> {
+        let children = commit.children.iter().map(|child| child.reference.id);
+        for id in children.chain([commit.record.id]) {
+            if self.span.knows(&id) {
+                continue;
+            }
+            match self.store.shared.known_locations(&id)?.is_empty() {
+                false => self.span.remember(id),
+                true => {
+                    let record = match commit.committed {
+                        Committed::Record => commit.record.id,
+                        Committed::Event { subject } => subject,
+                    };
+                    let affected = Affected { task: commit.task, attempt: commit.attempt, record };
+                    self.add(DefectKind::Missing { object: id }, vec![affected]);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The record that `id` is, or that the event `id` is about, although no COMMIT says so.
+    fn known(&self, id: &ContentId) -> Option<Affected> {
+        let bytes = self.store.read_small(id, EntryKind::Record).ok()??;
+        let record = decode_event(&bytes).map_or(*id, |event| event.subject);
+        let loaded = self.store.load(&record).ok()??;
+        Some(Affected { task: loaded.task, attempt: loaded.attempt, record })
+    }
+
+    // Every byte of a pack belongs to an entry, so this finds only what no entry's own check does.
+    fn check_name(&mut self) -> io::Result<()> {
+        let Pack::Sealed(name) = self.pack else { return Ok(()) };
+        if !self.how.is_whole() || !self.found.is_sound() {
+            return Ok(());
+        }
+        let mut hasher = blake3::Hasher::new();
+        hasher.update_reader(self.file)?;
+        if ContentId::new(*hasher.finalize().as_bytes()) != name {
+            self.damaged(0, "its bytes are not those that it is named after".into(), None);
+        }
+        Ok(())
+    }
+
+    fn has_read(&mut self, bytes: u64) {
+        self.found.read += 1;
+        self.found.read_bytes += bytes;
+    }
+
+    fn damaged(&mut self, offset: u64, reason: String, object: Option<ContentId>) {
+        let file = self.shown.clone();
+        self.add(DefectKind::Damaged { file, offset, reason, object }, Vec::new());
+    }
+
+    fn add(&mut self, kind: DefectKind, records: Vec<Affected>) {
+        self.found.add(Defect { kind, records });
+    }
+}

@@ -1,0 +1,207 @@
+//! From records to everything that they refer to.
+
+use crate::error::failed;
+use crate::store::FsTaskStore;
+use isobox_domain::change::{ChangeLine, ChangeSetRef};
+use isobox_domain::content::{ContentId, ContentRef};
+use isobox_domain::verification::{Affected, Defect, DefectKind, Thoroughness, Verification};
+use isobox_ports::{ObjectStore, RecordLog, StoreError, StoreErrorKind};
+use isobox_store_format::change_set::decode_index;
+use isobox_store_format::entry::EntryKind;
+use isobox_store_format::record::{ChildRole, children};
+use std::collections::HashMap;
+use std::io;
+
+/// What is looked at of the objects that a record refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    /// Whether they are there, and undamaged as far as that was found out.
+    Known,
+    /// All of their content.
+    Content,
+}
+
+/// Names the records that defects touch, and finds those that only the meaning of what is stored shows.
+pub(super) struct Walk<'a> {
+    store: &'a FsTaskStore,
+    look: Look,
+    found: &'a mut Verification,
+    /// Damaged and missing objects, and which defect tells of each.
+    told: HashMap<ContentId, usize>,
+}
+
+impl<'a> Walk<'a> {
+    /// Walks from every record.
+    pub(super) fn through_all(
+        store: &'a FsTaskStore,
+        how: Thoroughness,
+        found: &'a mut Verification,
+    ) -> Result<(), StoreError> {
+        let mut walk = Self::new(store, Look::Known, found);
+        for entry in store.list()? {
+            // What is damaged in a listing was found before.
+            let Ok(entry) = entry else { continue };
+            let who = Affected { task: entry.task, attempt: entry.attempt, record: entry.record };
+            walk.record(who, how == Thoroughness::Deep)?;
+        }
+        Ok(())
+    }
+
+    /// Walks from one record.
+    pub(super) fn of_one(store: &FsTaskStore, record: &ContentId) -> Result<Verification, StoreError> {
+        let mut found = Verification { records: 1, ..Verification::default() };
+        let mut walk = Walk::new(store, Look::Content, &mut found);
+        let listed = store.list()?.filter_map(Result::ok).find(|entry| entry.record == *record);
+        let who = listed.map(|entry| Affected { task: entry.task, attempt: entry.attempt, record: *record });
+        match who {
+            Some(who) => walk.record(who, true)?,
+            // Only its COMMIT says of which Task it is, if the record itself cannot be read.
+            None => walk.add(DefectKind::Missing { object: *record }, None),
+        }
+        Ok(found)
+    }
+
+    fn new(store: &'a FsTaskStore, look: Look, found: &'a mut Verification) -> Self {
+        let objects = found.defects.iter().enumerate().filter_map(|(at, defect)| match &defect.kind {
+            DefectKind::Damaged { object: Some(object), .. } | DefectKind::Missing { object } => Some((*object, at)),
+            DefectKind::Damaged { .. } | DefectKind::Gap { .. } => None,
+        });
+        Self { store, look, told: objects.collect(), found }
+    }
+
+    fn record(&mut self, who: Affected, is_deep: bool) -> Result<(), StoreError> {
+        let Some(bytes) = self.own_bytes(who)? else { return Ok(()) };
+        let children = match children(&bytes) {
+            Ok(children) => children,
+            Err(error) => {
+                self.touch(&who.record, who, &error.to_string());
+                return Ok(());
+            }
+        };
+        for child in &children {
+            self.object(&child.reference.id, who)?;
+            if child.role == ChildRole::ChangeSet {
+                self.change_set(child.reference, who)?;
+            }
+        }
+        let policy = children.iter().find(|child| child.role == ChildRole::Policy);
+        if !is_deep || policy.is_some_and(|policy| self.told.contains_key(&policy.reference.id)) {
+            return Ok(());
+        }
+        self.meaning(who, self.store.load(&who.record).map(drop), "")?;
+        self.meaning(who, self.store.events(&who.record).map(drop), "an event about it: ")
+    }
+
+    fn own_bytes(&mut self, who: Affected) -> Result<Option<Vec<u8>>, StoreError> {
+        match self.store.read_small(&who.record, EntryKind::Record) {
+            Ok(None) => self.add(DefectKind::Missing { object: who.record }, Some(who)),
+            Err(error) if error.kind == StoreErrorKind::Damaged => {
+                self.touch(&who.record, who, &error.source.to_string());
+            }
+            read => return read,
+        }
+        Ok(None)
+    }
+
+    fn meaning(&mut self, who: Affected, looked: Result<(), StoreError>, what: &str) -> Result<(), StoreError> {
+        match looked {
+            Err(error) if error.kind == StoreErrorKind::Damaged => {
+                self.touch(&who.record, who, &format!("{what}{}", error.source));
+                Ok(())
+            }
+            looked => looked,
+        }
+    }
+
+    fn change_set(&mut self, root: ContentRef, who: Affected) -> Result<(), StoreError> {
+        let index = match self.store.read_small(&root.id, EntryKind::Artifact) {
+            Ok(Some(bytes)) => decode_index(&bytes),
+            // That it is damaged or missing was told.
+            Ok(None) => return Ok(()),
+            Err(error) if error.kind == StoreErrorKind::Damaged => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let index = match index {
+            Ok(index) => index,
+            Err(error) => {
+                self.touch(&root.id, who, &error.to_string());
+                return Ok(());
+            }
+        };
+        index.chunks.iter().try_for_each(|chunk| self.object(&chunk.id, who))?;
+        let change_set = ChangeSetRef { id: root.id, length: root.length, summary: index.summary };
+        for line in self.store.changes(&change_set)? {
+            match line {
+                Ok(line) => content_of(&line).map_or(Ok(()), |content| self.object(&content, who))?,
+                // The chunk that it stands in was told of.
+                Err(_) if index.chunks.iter().any(|chunk| self.told.contains_key(&chunk.id)) => {}
+                Err(error) => self.touch(&root.id, who, &error.to_string()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at an object that `who` refers to.
+    fn object(&mut self, id: &ContentId, who: Affected) -> Result<(), StoreError> {
+        let is_stored = || self.store.shared.known_locations(id).map(|found| !found.is_empty());
+        if self.look == Look::Known && !self.told.contains_key(id) && is_stored()? {
+            return Ok(());
+        }
+        match self.read(id) {
+            Ok(Some(bytes)) => {
+                self.found.read += 1;
+                self.found.read_bytes += bytes;
+            }
+            Ok(None) => self.add(DefectKind::Missing { object: *id }, Some(who)),
+            Err(error) if error.kind == StoreErrorKind::Damaged => self.touch(id, who, &error.source.to_string()),
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Reads the first whole copy of an object; how many bytes it has.
+    fn read(&self, id: &ContentId) -> Result<Option<u64>, StoreError> {
+        match self.store.open(id)? {
+            Some(mut content) => {
+                let read = io::copy(&mut content, &mut io::sink());
+                read.map(Some).map_err(failed("read object", &id.to_string()))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Notes that what is wrong with `id` touches `who`.
+    fn touch(&mut self, id: &ContentId, who: Affected, reason: &str) {
+        let place = self.store.shared.known_locations(id).ok().and_then(|found| found.first().copied());
+        let (file, offset) = place
+            .map_or_else(|| (id.to_string(), 0), |place| (place.pack.shown(&self.store.shared.layout), place.offset));
+        self.add(DefectKind::Damaged { file, offset, reason: reason.to_owned(), object: Some(*id) }, Some(who));
+    }
+
+    /// Adds a defect, or what it touches to the one that tells of the same object.
+    fn add(&mut self, kind: DefectKind, who: Option<Affected>) {
+        let object = match &kind {
+            DefectKind::Damaged { object, .. } => *object,
+            DefectKind::Missing { object } => Some(*object),
+            DefectKind::Gap { .. } => None,
+        };
+        let known = object.and_then(|object| self.told.get(&object)).and_then(|at| self.found.defects.get_mut(*at));
+        match known {
+            Some(defect) => defect.records.extend(who.filter(|who| !defect.records.contains(who))),
+            None => {
+                if let Some(object) = object.filter(|_| self.found.defects.len() < Verification::TOLD) {
+                    self.told.insert(object, self.found.defects.len());
+                }
+                self.found.add(Defect { kind, records: who.into_iter().collect() });
+            }
+        }
+    }
+}
+
+/// The content that a line says a path has now.
+fn content_of(line: &ChangeLine) -> Option<ContentId> {
+    match line {
+        ChangeLine::Change(change) => change.after.as_ref().map(|after| after.content.id),
+        ChangeLine::NotCaptured(_) => None,
+    }
+}

@@ -1,0 +1,248 @@
+//! What the verification of a Task Store found: every defect, the records that it touches, and what follows from them.
+
+use crate::content::ContentId;
+use crate::task_id::TaskId;
+
+/// How much of a store is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thoroughness {
+    /// Every header and COMMIT, and whether what they name is there.
+    Quick,
+    /// That, and the content of some entries.
+    Sampled(Sample),
+    /// That, and the content of every entry.
+    Full,
+    /// That, and the meaning of every record, Change Set and event.
+    Deep,
+}
+
+impl Thoroughness {
+    /// Whether the content named `id` is read.
+    pub fn takes(self, id: &ContentId) -> bool {
+        match self {
+            Self::Quick => false,
+            Self::Sampled(sample) => sample.takes(id),
+            Self::Full | Self::Deep => true,
+        }
+    }
+
+    /// Whether all content is read.
+    pub const fn is_whole(self) -> bool {
+        matches!(self, Self::Full | Self::Deep)
+    }
+}
+
+/// One of several equal parts of all content: the parts together are everything, and share nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// From 1.
+    part: u32,
+    of: u32,
+}
+
+impl Sample {
+    /// Part `part` of `of`, which starts at 1; `None` if there is no such part.
+    pub fn new(part: u32, of: u32) -> Option<Self> {
+        (part >= 1 && part <= of).then_some(Self { part, of })
+    }
+
+    /// The part for a day, counted from any day on: after `of` days each part had its turn.
+    pub fn of_day(day: u64, of: u32) -> Option<Self> {
+        let part = day.checked_rem(u64::from(of))?;
+        Self::new(u32::try_from(part).ok()? + 1, of)
+    }
+
+    /// Which part, from 1, of how many.
+    pub const fn parts(self) -> (u32, u32) {
+        (self.part, self.of)
+    }
+
+    // The digits of a hash are as good as drawn by lot.
+    fn takes(self, id: &ContentId) -> bool {
+        let [a, b, c, d, ..] = *id.as_bytes();
+        u32::from_le_bytes([a, b, c, d]) % self.of == self.part - 1
+    }
+}
+
+/// A record that a defect touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Affected {
+    /// Its Task.
+    pub task: TaskId,
+    /// Which attempt.
+    pub attempt: u32,
+    /// Its digest.
+    pub record: ContentId,
+}
+
+/// Something that is not as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Defect {
+    /// What it is.
+    pub kind: DefectKind,
+    /// The records that it touches, as far as they can be known.
+    pub records: Vec<Affected>,
+}
+
+/// A kind of defect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DefectKind {
+    /// Bytes are not what was written.
+    Damaged {
+        /// The file, escaped for people.
+        file: String,
+        /// Where they start, in bytes.
+        offset: u64,
+        /// What is wrong with them.
+        reason: String,
+        /// The object that they held, if that is known.
+        object: Option<ContentId>,
+    },
+    /// A record refers to content that is not there.
+    Missing {
+        /// The content.
+        object: ContentId,
+    },
+    /// COMMITs of a lane are not there, or do not follow one another.
+    Gap {
+        /// Which, as a sentence without its end.
+        reason: String,
+    },
+}
+
+/// What is to be said of a store in one respect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing is wrong in what was looked at.
+    Holds,
+    /// Something is wrong.
+    Broken,
+    /// There is nothing by which it could be told.
+    Unknown,
+}
+
+impl Verdict {
+    /// The name in output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Broken => "broken",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    const fn of(is_broken: bool) -> Self {
+        if is_broken { Self::Broken } else { Self::Holds }
+    }
+}
+
+/// What a verification read, and what it found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verification {
+    /// Files of entries.
+    pub packs: u64,
+    /// Entries in them.
+    pub entries: u64,
+    /// COMMITs of records.
+    pub records: u64,
+    /// COMMITs of events.
+    pub events: u64,
+    /// Objects whose content was read and compared with its digest.
+    pub read: u64,
+    /// How much content that was, in bytes.
+    pub read_bytes: u64,
+    /// What is wrong, at most as many as are told.
+    pub defects: Vec<Defect>,
+    /// How many more there are.
+    pub untold: u64,
+}
+
+impl Verification {
+    /// How many defects are told.
+    pub const TOLD: usize = 1000;
+
+    /// Adds a defect, or counts it if enough are told.
+    pub fn add(&mut self, defect: Defect) {
+        if self.defects.len() < Self::TOLD {
+            self.defects.push(defect);
+        } else {
+            self.untold += 1;
+        }
+    }
+
+    /// Takes in what another part of the work read and found.
+    pub fn merge(&mut self, part: Self) {
+        self.packs += part.packs;
+        self.entries += part.entries;
+        self.records += part.records;
+        self.events += part.events;
+        self.read += part.read;
+        self.read_bytes += part.read_bytes;
+        self.untold += part.untold;
+        part.defects.into_iter().for_each(|defect| self.add(defect));
+    }
+
+    /// Whether everything is as it was written.
+    pub fn is_sound(&self) -> bool {
+        self.defects.is_empty()
+    }
+
+    /// Whether the bytes that are there are those that were written.
+    pub fn integrity(&self) -> Verdict {
+        Verdict::of(self.untold > 0 || self.has(|kind| matches!(kind, DefectKind::Damaged { .. })))
+    }
+
+    /// Whether nothing is missing, as far as that can be told without a transparency log.
+    pub fn completeness(&self) -> Verdict {
+        Verdict::of(self.has(|kind| matches!(kind, DefectKind::Missing { .. } | DefectKind::Gap { .. })))
+    }
+
+    /// Whether somebody vouches for the store with a key. Nobody can yet: there is no transparency log.
+    pub const fn signature(&self) -> Verdict {
+        Verdict::Unknown
+    }
+
+    fn has(&self, is_such: impl Fn(&DefectKind) -> bool) -> bool {
+        self.defects.iter().any(|defect| is_such(&defect.kind))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_a_sample_are_everything_once() {
+        let ids: Vec<_> = (0..=255).map(|n| ContentId::new([n; 32])).collect();
+        for id in &ids {
+            let taking = (1..=7).filter(|part| Sample::new(*part, 7).is_some_and(|sample| sample.takes(id)));
+            assert_eq!(taking.count(), 1, "{id}");
+        }
+        for (part, of) in [(0, 7), (8, 7), (1, 0)] {
+            assert_eq!(Sample::new(part, of), None);
+        }
+    }
+
+    #[test]
+    fn every_part_has_its_day() {
+        let mut parts: Vec<_> = (20_000..20_007).filter_map(|day| Sample::of_day(day, 7)).map(Sample::parts).collect();
+        parts.sort_unstable();
+        assert_eq!(parts, (1..=7).map(|part| (part, 7)).collect::<Vec<_>>());
+        assert_eq!(Sample::of_day(1, 0), None);
+    }
+
+    #[test]
+    fn damage_gaps_and_missing_content_are_different_verdicts() {
+        let with = |kind| {
+            let mut verification = Verification::default();
+            verification.add(Defect { kind, records: Vec::new() });
+            (verification.integrity(), verification.completeness())
+        };
+        let damaged = DefectKind::Damaged { file: "a".into(), offset: 0, reason: "b".into(), object: None };
+        assert_eq!(with(damaged), (Verdict::Broken, Verdict::Holds));
+        let missing = DefectKind::Missing { object: ContentId::new([1; 32]) };
+        assert_eq!(with(missing), (Verdict::Holds, Verdict::Broken));
+        assert_eq!(with(DefectKind::Gap { reason: "c".into() }), (Verdict::Holds, Verdict::Broken));
+        assert!(Verification::default().is_sound());
+    }
+}
