@@ -10,6 +10,7 @@ mod policy_flags;
 mod promote;
 mod telling;
 mod transfer;
+mod verify;
 mod workload;
 
 pub(crate) use act::{
@@ -25,6 +26,7 @@ pub(crate) use policy_flags::PolicyFlags;
 pub(crate) use promote::PromoteArguments;
 pub(crate) use telling::{EventTarget, TellingFlags};
 pub(crate) use transfer::{ExportArguments, ImportArguments, LayoutName, TransferCommand};
+pub(crate) use verify::{SampleFlag, VerifyArguments};
 pub(crate) use workload::{AttemptCommand, RunArguments, ToolArguments};
 
 use crate::output::console::Colour;
@@ -119,7 +121,9 @@ pub(crate) enum Command {
     )]
     List(ListArguments),
     /// Show the record of a task
-    #[command(after_help = "Examples:\n  isobox show @latest\n  isobox show --json task-0123\n  isobox show @latest~2")]
+    #[command(
+        after_help = "Examples:\n  isobox show @latest\n  isobox show --json task-0123\n  isobox show --raw @latest | b3sum"
+    )]
     Show(ShowArguments),
     /// Show what a task changed, as a patch
     #[command(after_help = "Examples:\n  \
@@ -144,6 +148,14 @@ pub(crate) enum Command {
     /// The commands that move records.
     #[command(flatten)]
     Transfer(TransferCommand),
+    /// Check that the task store holds what was written to it
+    #[command(
+        after_help = "Exits with 0 if nothing is wrong, 1 if something is, 6 if it could not look.\n\nExamples:\n  \
+        isobox verify\n  \
+        isobox verify --deep @latest\n  \
+        isobox verify --sample today/30 --records=/var/lib/isobox --json"
+    )]
+    Verify(VerifyArguments),
     /// Check policies, show what holds, print their schema
     #[command(
         after_help = "Examples:\n  isobox policy check\n  isobox policy show --effective\n  isobox policy schema"

@@ -21,7 +21,7 @@ use isobox_host::{
     Directories, FsProjectFiles, MaskKey, MaskKeyError, POLICY_PATH, RandomTaskIds, ReadPaths, SystemClock,
     YamlPolicySource, YamlPolicyUnderCeiling, default_policy_text,
 };
-use isobox_ports::{Clock, ObjectStore, PolicySource, RecordLog, RuntimeBackend};
+use isobox_ports::{Clock, ObjectStore, PolicySource, RecordLog, RuntimeBackend, Verifier};
 use isobox_sandbox::{BubblewrapBackend, HostBackend};
 use isobox_store::{FsTaskStore, FsViews};
 use isobox_v1::{FsExports, FsV1Directories, V1Json};
@@ -61,6 +61,11 @@ impl Store {
 
     /// Its records and events.
     pub(crate) fn records(&self) -> &dyn RecordLog {
+        &self.store
+    }
+
+    /// What verifies it.
+    pub(crate) fn verifier(&self) -> &dyn Verifier {
         &self.store
     }
 

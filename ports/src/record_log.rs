@@ -58,6 +58,9 @@ pub trait RecordLog: Send + Sync {
     /// Appends an event. Durable when it returns.
     fn append(&self, event: &Event) -> Result<ContentId, AppendError>;
 
+    /// The exact bytes whose BLAKE3 is the digest of a record or event, verified.
+    fn bytes(&self, id: &ContentId) -> Result<Option<Vec<u8>>, StoreError>;
+
     /// The record with this digest, verified.
     fn load(&self, id: &ContentId) -> Result<Option<TaskRecord>, StoreError>;
 

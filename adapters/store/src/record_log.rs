@@ -42,6 +42,10 @@ impl RecordLog for FsTaskStore {
         Ok(reference_to(&bytes).id)
     }
 
+    fn bytes(&self, id: &ContentId) -> Result<Option<Vec<u8>>, StoreError> {
+        self.read_small(id, EntryKind::Record)
+    }
+
     fn load(&self, id: &ContentId) -> Result<Option<TaskRecord>, StoreError> {
         let Some(bytes) = self.read_small(id, EntryKind::Record)? else { return Ok(None) };
         let refused = |e| damaged("load record", id.to_string(), e);

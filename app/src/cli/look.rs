@@ -47,6 +47,9 @@ pub(crate) struct ShowArguments {
     /// Print the record as a JSON document
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print the record's own bytes, whose BLAKE3 is its digest
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) raw: bool,
     /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, or a record directory
     #[arg(value_name = "TASK")]
     pub(crate) task: OsString,

@@ -88,6 +88,9 @@ fn tell_interrupted(console: Console, store: &Store) {
 /// Shows the record of a Task.
 pub(super) fn show(console: Console, arguments: &ShowArguments) -> Result<ExitCode, Failure> {
     let Named { store, selected } = Named::find(&arguments.place, &arguments.task)?;
+    if arguments.raw {
+        return raw(&store, &selected);
+    }
     tell_interrupted(console, &store);
     let events = events(store.records(), &selected.digest)?;
     let mut out: Box<dyn Write> = match arguments.json {
@@ -102,6 +105,15 @@ pub(super) fn show(console: Console, arguments: &ShowArguments) -> Result<ExitCo
         false => shown::show(&mut out, &selected.record, &selected.digest, &events),
     };
     written.and_then(|()| out.flush()).map_err(unwritten)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a record as it is stored, for tools that compare digests.
+fn raw(store: &Store, selected: &Selected) -> Result<ExitCode, Failure> {
+    let gone = || Failure::new(FailureKind::Store, format!("the record {} is not there any more", selected.digest));
+    let bytes = store.records().bytes(&selected.digest)?.ok_or_else(gone)?;
+    let mut out = stdout::for_content()?;
+    out.write_all(&bytes).and_then(|()| out.flush()).map_err(unwritten)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -15,3 +15,4 @@ mod support;
 mod surroundings;
 mod terminal;
 mod usage;
+mod verify;

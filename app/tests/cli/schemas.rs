@@ -138,6 +138,15 @@ fn the_list_and_every_record_are_described() {
         assert_described("record", &document(&project.isobox(&["show", "--json", record])));
     }
     assert_described("workspaces", &document(&project.isobox(&["workspace", "list", "--json"])));
+    for arguments in [&["verify", "--json", "--sample=1/2"][..], &["verify", "--json", "@latest"]] {
+        assert_described("verify", &document(&project.isobox(arguments)));
+    }
+    let lane = project.repository().join(".git/isobox/store/lanes/lane-00.pack");
+    let mut bytes = fs::read(&lane).expect("a lane");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&lane, bytes).expect("write");
+    assert_described("verify", &document(&project.isobox(&["verify", "--json"])));
 }
 
 #[test]

@@ -152,6 +152,13 @@ impl RecordLog for InMemoryStore {
         Ok(id)
     }
 
+    fn bytes(&self, id: &ContentId) -> Result<Option<Vec<u8>>, StoreError> {
+        let record = self.load(id)?.map(|record| format!("{record:?}").into_bytes());
+        let state = self.state();
+        let event = state.events.iter().find(|stored| stored.id == *id);
+        Ok(record.or_else(|| event.map(|stored| format!("{:?}", stored.event).into_bytes())))
+    }
+
     fn load(&self, id: &ContentId) -> Result<Option<TaskRecord>, StoreError> {
         let state = self.state();
         if state.damaged.contains(id) {
