@@ -1,13 +1,13 @@
 //! Which adapter stands behind which port: the only file that names adapters.
 
 mod acting;
+mod policies;
 mod probes;
 mod transfer;
-mod user_policy;
 
+pub(crate) use policies::policy_schema;
 pub(crate) use probes::with_probes;
 pub(crate) use transfer::v1_directories;
-pub(crate) use user_policy::policy_schema;
 
 use crate::cli::Place;
 use crate::failure::{Failure, FailureKind};
@@ -18,10 +18,10 @@ use isobox_domain::record::RecordedArgument;
 use isobox_domain::task_id::TaskSelector;
 use isobox_git::{GixRepository, GixWorkspaces};
 use isobox_host::{
-    Directories, FsProjectFiles, MaskKey, MaskKeyError, POLICY_PATH, RandomTaskIds, ReadPaths, SystemClock,
-    YamlPolicySource, YamlPolicyUnderCeiling, default_policy_text,
+    Directories, FsPolicyPins, FsProjectFiles, MaskKey, MaskKeyError, POLICY_PATH, RandomTaskIds, ReadPaths,
+    SystemClock, YamlPolicySource, default_policy_text,
 };
-use isobox_ports::{Clock, ObjectStore, PolicySource, RecordLog, RuntimeBackend};
+use isobox_ports::{Clock, ObjectStore, RecordLog, RuntimeBackend};
 use isobox_sandbox::{BubblewrapBackend, HostBackend};
 use isobox_store::{FsTaskStore, FsViews};
 use isobox_v1::{FsExports, FsV1Directories, V1Json};
@@ -157,11 +157,6 @@ impl Project {
         Ok(Self { repository, workspaces, directories, backends, location })
     }
 
-    /// The project's policy, narrowed to what the user's own allows.
-    pub(crate) fn policy(&self) -> impl PolicySource {
-        YamlPolicyUnderCeiling::new(self.repository.root(), self.directories.clone())
-    }
-
     /// Where the policy lies, for people.
     pub(crate) fn policy_path(&self) -> String {
         Escaped::path(&self.repository.root().join(POLICY_PATH)).to_string()
@@ -264,6 +259,8 @@ pub(crate) struct Initialised {
     pub(crate) root: PathBuf,
     /// Paths from the root that were written.
     pub(crate) written: Vec<isobox_domain::repo_path::RepoPath>,
+    /// Whether its policy is trusted.
+    pub(crate) trust: init::Trust,
 }
 
 /// Sets up the repository around `directory`.
@@ -271,8 +268,11 @@ pub(crate) fn initialise(directory: Option<&Path>) -> Result<Initialised, Failur
     let repository = discover(directory)?;
     let root = repository.root().to_owned();
     let (files, policy) = (FsProjectFiles::new(&root), YamlPolicySource::new(&root));
-    let written = init::init(&init::Ports { files: &files, policy: &policy }, POLICY_PATH, default_policy_text())?;
-    Ok(Initialised { root, written })
+    let pins = FsPolicyPins::new(Directories::from_environment());
+    let ports = init::Ports { files: &files, policy: &policy, pins: &pins };
+    let init::Done { written, trust } =
+        init::init(&ports, repository.common_dir(), (POLICY_PATH, default_policy_text()))?;
+    Ok(Initialised { root, written, trust })
 }
 
 /// The arguments of a command as they may be kept; see [`Project::masked`].

@@ -1,14 +1,14 @@
 //! The project's policy file: `.isobox/config.yaml`, read strictly.
 
-mod ceiling;
 mod probe;
 mod schema;
 mod source;
 mod suggestion;
 mod tree;
+mod user;
 
-pub use ceiling::YamlPolicyUnderCeiling;
 pub use source::YamlPolicySource;
+pub use user::YamlUserPolicy;
 
 use schema::FileKind;
 
