@@ -2,6 +2,7 @@
 
 use crate::Cause;
 use isobox_domain::content::ContentId;
+use isobox_domain::fact::Refused;
 use isobox_domain::policy::{ProjectPolicy, WrittenPolicy};
 
 /// A place in a policy file, both from 1; columns count characters.
@@ -41,6 +42,21 @@ pub enum PolicyError {
         #[source]
         source: Cause,
     },
+}
+
+impl PolicyError {
+    /// Everything that is wrong, each with its place and its line, and what to write instead.
+    pub fn mistakes(&self) -> Vec<Refused> {
+        match self {
+            Self::Invalid { excerpt, hint, further, .. } => {
+                let excerpt = excerpt.as_ref().map(|excerpt| format!("\n{excerpt}")).unwrap_or_default();
+                let first = Refused { reason: format!("{self}{excerpt}"), hint: hint.as_deref().map(str::to_owned) };
+                let further = further.iter().map(|reason| Refused { reason: reason.clone(), hint: None });
+                std::iter::once(first).chain(further).collect()
+            }
+            Self::Io { source, .. } => vec![Refused { reason: format!("{self}: {source}"), hint: None }],
+        }
+    }
 }
 
 fn at(position: &Option<Position>) -> String {

@@ -5,9 +5,11 @@ mod schema;
 mod source;
 mod suggestion;
 mod tree;
+mod trust_probe;
 mod user;
 
 pub use source::YamlPolicySource;
+pub use trust_probe::PolicyTrustProbe;
 pub use user::YamlUserPolicy;
 
 use schema::FileKind;

@@ -2,8 +2,8 @@
 
 use isobox_domain::policy::ProjectPolicy;
 use isobox_host::{
-    Directories, FsPolicyPins, FsProjectFiles, InstallationProbe, POLICY_PATH, RandomTaskIds, SystemClock,
-    YamlPolicySource,
+    Directories, FsPolicyPins, FsProjectFiles, InstallationProbe, POLICY_PATH, PolicyTrustProbe, RandomTaskIds,
+    SystemClock, YamlPolicySource,
 };
 use isobox_ports::contract::host_probe::{self, Looked};
 use isobox_ports::contract::machine::{clock_cases, task_ids_cases};
@@ -152,6 +152,16 @@ fn policy() -> Looked {
     Looked { probe: Box::new(probe), watched: vec![project.path().to_owned()], kept: Box::new(project) }
 }
 
+fn policy_trust() -> Looked {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    fs::create_dir(home.path().join(".isobox")).expect("a folder");
+    fs::write(home.path().join(POLICY_PATH), POLICY).expect("write");
+    let (source, pins) = (YamlPolicySource::new(home.path()), Pins::of(home.path()));
+    pins.keep(&home.path().join("other"), &Default::default()).expect("keep");
+    let probe = PolicyTrustProbe::new(source, pins, home.path().join(".git"));
+    Looked { probe: Box::new(probe), watched: vec![home.path().to_owned()], kept: Box::new(home) }
+}
+
 fn main() -> ExitCode {
     let mut trials = policy_source::cases("yaml", load);
     trials.extend(clock_cases("system", || SystemClock));
@@ -160,5 +170,6 @@ fn main() -> ExitCode {
     trials.extend(project_files::cases("handles", Folder::new));
     trials.extend(host_probe::cases("installation", installation));
     trials.extend(host_probe::cases("policy", policy));
+    trials.extend(host_probe::cases("policy_trust", policy_trust));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

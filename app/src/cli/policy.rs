@@ -57,6 +57,9 @@ pub(crate) struct PolicyCheckArguments {
     /// The project.
     #[command(flatten)]
     pub(crate) place: Place,
+    /// Print a JSON document, of both files
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `isobox policy show`.

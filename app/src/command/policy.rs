@@ -11,7 +11,7 @@ use crate::output::trust::effects;
 use crate::use_case::effective_policy::{self, Ports};
 use crate::wiring::{self, Project};
 use isobox_domain::policy::TrustedPolicies;
-use isobox_ports::{PolicyPins, PolicySource};
+use isobox_ports::{PolicyError, PolicyPins, PolicySource};
 use std::io::Write;
 
 /// Does what `command` says.
@@ -29,14 +29,23 @@ pub(super) fn policy(console: Console, command: &PolicyCommand) -> Result<ExitCo
 fn check(arguments: &PolicyCheckArguments) -> Result<ExitCode, Failure> {
     let project = Project::find(&arguments.place)?;
     let (path, user_path) = (project.policy_path(), project.user_policy_path());
-    if project.written_policy().written()?.is_none() {
+    let (own, user) = (project.written_policy().read(), project.user_policy().read());
+    if matches!(own, Ok(None)) {
         return Err(missing(&path));
     }
-    let mut lines = format!("{path}: valid");
-    if project.user_policy().written()?.is_some() {
-        lines.push_str(&format!("\n{user_path}: valid"));
+    let mut files = vec![(path, "project", own)];
+    if !matches!(user, Ok(None)) {
+        files.push((user_path, "user", user));
     }
-    super::help::print(&lines)
+    if arguments.json {
+        let is_valid = files.iter().all(|(_, _, read)| read.is_ok());
+        let mut out = for_documents();
+        writeln!(out, "{:#}", shown::checked(&files)).and_then(|()| out.flush()).map_err(unwritten)?;
+        return Ok(if is_valid { ExitCode::SUCCESS } else { ExitCode::POLICY });
+    }
+    let valid = |(path, _, read): (String, _, Result<_, PolicyError>)| read.map(|_| format!("{path}: valid"));
+    let lines: Result<Vec<String>, PolicyError> = files.into_iter().map(valid).collect();
+    super::help::print(&lines?.join("\n"))
 }
 
 fn missing(path: &str) -> Failure {

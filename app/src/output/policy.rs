@@ -2,6 +2,7 @@
 
 use crate::use_case::effective_policy::{Origin, PolicyValue};
 use isobox_domain::content::ContentId;
+use isobox_ports::{PolicyError, PolicyFile};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
@@ -34,6 +35,24 @@ pub(crate) fn document(values: &[PolicyValue], trust: Option<Trust>) -> Value {
         "digest": trust.map(|trust| trust.digest.to_string()),
         "trusted": trust.map(|trust| trust.is_trusted),
         "values": told,
+    })
+}
+
+/// A policy file: where it lies, whose it is, and what was read of it.
+pub(crate) type Checked = (String, &'static str, Result<Option<PolicyFile>, PolicyError>);
+
+/// For programs: a document of schema `isobox.policy-check/v1`.
+pub(crate) fn checked(files: &[Checked]) -> Value {
+    let told = |(path, of, read): &Checked| {
+        let mistakes = read.as_ref().err().map(PolicyError::mistakes).unwrap_or_default();
+        let mistakes = mistakes.iter().map(|mistake| json!({ "reason": mistake.reason, "hint": mistake.hint }));
+        json!({ "path": path, "of": of, "valid": read.is_ok(), "mistakes": mistakes.collect::<Vec<_>>() })
+    };
+    let is_valid = files.iter().all(|(_, _, read)| read.is_ok());
+    json!({
+        "schema": "isobox.policy-check/v1",
+        "valid": is_valid,
+        "files": files.iter().map(told).collect::<Vec<_>>(),
     })
 }
 
