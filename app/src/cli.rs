@@ -17,7 +17,7 @@ pub(crate) use act::{
     WorkspaceListArguments,
 };
 pub(crate) use doctor::DoctorArguments;
-pub(crate) use learn::{CompletionsArguments, LearnCommand, ManArguments};
+pub(crate) use learn::{CompletionsArguments, LearnCommand, ManArguments, ShellName};
 pub(crate) use look::{CatArguments, DiffArguments, ListArguments, LogsArguments, ShowArguments};
 pub(crate) use misunderstood::misunderstood;
 pub(crate) use policy::{

@@ -4,34 +4,6 @@ use crate::support::{assert_refused, tool};
 use isobox_tests::{Outcome, Project, User, isobox_program, outcome};
 use std::fs;
 
-/// What a bash that has read isobox's completions offers for the last of `words`.
-fn offered(project: &Project, words: &[&str]) -> Vec<String> {
-    let script = r#"source <(isobox completions bash)
-        COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_TYPE=63
-        _clap_complete_isobox isobox "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
-        printf '%s\n' "${COMPREPLY[@]}""#;
-    let directory = isobox_program().parent().expect("a directory").to_owned();
-    let mut bash = project.command("bash");
-    bash.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", directory.display()));
-    bash.args(["-c", script, "bash"]).args(words);
-    let completed = outcome(bash.output().expect("run bash"));
-    assert_eq!((completed.code, completed.stderr.as_str()), (0, ""), "{completed:?}");
-    completed.stdout.lines().map(str::to_owned).collect()
-}
-
-#[test]
-fn bash_completes_commands_flags_tasks_and_paths() {
-    let project = Project::initialised(User::Current);
-    assert!(offered(&project, &["isobox", "prom"]).contains(&"promote".to_owned()));
-    assert!(offered(&project, &["isobox", "list", "--sta"]).contains(&"--state".to_owned()));
-    assert!(offered(&project, &["isobox", "list", "--state", "un"]).contains(&"unreviewed".to_owned()));
-    assert_eq!(offered(&project, &["isobox", "show", "task-"]), [""]);
-    let task = tool(&project, "echo change >> README.md; echo new > notes; rm run.sh");
-    assert_eq!(offered(&project, &["isobox", "show", "task-"]), [task.as_str()]);
-    assert_eq!(offered(&project, &["isobox", "workspace", "dispose", &task[..9]]), [task.as_str()]);
-    assert_eq!(offered(&project, &["isobox", "cat", &format!("{task}:n")]), [format!("{task}:notes")]);
-}
-
 #[test]
 fn every_shell_gets_a_script_and_asking_runs_nothing() {
     let project = Project::initialised(User::Current);
