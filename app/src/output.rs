@@ -20,3 +20,4 @@ pub(crate) mod stdout;
 mod terminal;
 pub(crate) mod text;
 pub(crate) mod trust;
+pub(crate) mod working;

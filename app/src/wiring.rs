@@ -1,6 +1,7 @@
 //! Which adapter stands behind which port: the only file that names adapters.
 
 mod acting;
+mod attempts;
 mod policies;
 mod probes;
 mod transfer;
@@ -11,7 +12,7 @@ pub(crate) use transfer::v1_directories;
 
 use crate::cli::Place;
 use crate::failure::{Failure, FailureKind};
-use crate::use_case::{attempt, init, promote, recover, settle};
+use crate::use_case::init;
 use isobox_domain::escape::Escaped;
 use isobox_domain::masking;
 use isobox_domain::record::RecordedArgument;
@@ -21,7 +22,7 @@ use isobox_host::{
     Directories, FsPolicyPins, FsProjectFiles, MaskKey, MaskKeyError, POLICY_PATH, RandomTaskIds, ReadPaths,
     SystemClock, YamlPolicySource, default_policy_text,
 };
-use isobox_ports::{Clock, ObjectStore, RecordLog, RuntimeBackend};
+use isobox_ports::{Clock, ObjectStore, RecordLog};
 use isobox_sandbox::{BubblewrapBackend, HostBackend};
 use isobox_store::{FsTaskStore, FsViews};
 use isobox_v1::{FsExports, FsV1Directories, V1Json};
@@ -193,57 +194,6 @@ impl Project {
     /// Whether a Promotion into the repository was killed before it had come to its end.
     pub(crate) fn has_unfinished_promotion(&self) -> bool {
         self.repository.has_unfinished_promotion()
-    }
-
-    /// Hands the ports of an attempt to `act`.
-    pub(crate) fn with_attempt_ports<T>(&self, store: &Store, act: impl FnOnce(&attempt::Ports<'_>) -> T) -> T {
-        let backends: [&dyn RuntimeBackend; 2] = [&self.backends.0, &self.backends.1];
-        act(&attempt::Ports {
-            repository: &self.repository,
-            workspaces: &self.workspaces,
-            backends: &backends,
-            attempts: &store.store,
-            records: &store.store,
-            objects: &store.store,
-            views: &store.views,
-            clock: clock(),
-            task_ids: &RandomTaskIds,
-        })
-    }
-
-    /// The ports of a recovery.
-    pub(crate) fn recover_ports<'a>(&'a self, store: &'a Store) -> recover::Ports<'a> {
-        recover::Ports {
-            workspaces: &self.workspaces,
-            attempts: &store.store,
-            records: &store.store,
-            objects: &store.store,
-            views: &store.views,
-            clock: clock(),
-        }
-    }
-
-    /// The ports that settle a killed Promotion.
-    pub(crate) fn settle_ports(&self) -> settle::Ports<'_> {
-        settle::Ports { repository: &self.repository, open_records: &open_records }
-    }
-
-    /// The ports of a Promotion.
-    pub(crate) fn promote_ports<'a>(&'a self, store: &'a Store) -> promote::Ports<'a> {
-        promote::Ports {
-            repository: &self.repository,
-            attempts: &store.store,
-            records: &store.store,
-            objects: &store.store,
-            views: &store.views,
-            clock: clock(),
-            open_records: &open_records,
-        }
-    }
-
-    /// The records directory, as a Promotion's receipt keeps it.
-    pub(crate) fn records_directory(&self) -> Vec<u8> {
-        self.location.records.as_os_str().as_bytes().to_vec()
     }
 }
 

@@ -39,9 +39,12 @@ pub(super) fn promote(console: Console, arguments: &PromoteArguments) -> Result<
         views,
     };
     let asking = if arguments.yes { Asking::AnsweredByFlag } else { Asking::Ask };
-    let mut reviewer = StandardStreams { out: for_documents(), console, asking };
+    let mut reviewer = StandardStreams { out: for_documents(), console, asking, working: None };
     let tell = |progress: crate::use_case::attempt::Progress<'_>| lifecycle::progress(console, progress);
-    let promoted = promote::promote(&project.promote_ports(&named.store), &request, &mut reviewer, &tell)?;
+    let promoted = promote::promote(&project.promote_ports(&named.store), &request, &mut reviewer, &tell);
+    // Over, whatever came of it.
+    reviewer.working = None;
+    let promoted = promoted?;
     let line = match &promoted {
         Promoted::Rehearsed(plan) => {
             format!("{} could be promoted into {}; nothing was changed", plan.task, target(plan))

@@ -153,7 +153,7 @@ pub(super) fn perform(
         lifecycle::progress(console, progress);
         telling.progress(progress);
     };
-    let attempted = project.with_attempt_ports(store, |ports| attempt::attempt(ports, request, caller, &tell));
+    let attempted = project.with_attempt_ports(console, store, |ports| attempt::attempt(ports, request, caller, &tell));
     let attempted = attempted.inspect_err(|failure| telling.failed(failure))?;
     lifecycle::ended(console, &attempted.record);
     telling.ended(&attempted.record);
@@ -169,7 +169,8 @@ pub(super) fn perform(
 /// Finishes what killed starts left in this store and repository. What cannot be finished is a warning.
 pub(super) fn finish_interrupted(console: Console, project: &Project, store: &Store, views: ViewLimit) {
     let tell = |progress: attempt::Progress<'_>| lifecycle::progress(console, progress);
-    recover::recover(&project.recover_ports(store), views, &tell);
+    let workspaces = project.told_workspaces(console);
+    recover::recover(&project.recover_ports(store, &workspaces), views, &tell);
     if project.has_unfinished_promotion()
         && let Err(failure) = settle::settle(&project.settle_ports())
     {

@@ -3,6 +3,7 @@
 use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
 use crate::output::stdout::unwritten;
+use crate::output::working::Working;
 use crate::output::{answer, changes};
 use crate::use_case::promote::Reviewer;
 use isobox_domain::change::ChangeLine;
@@ -26,6 +27,8 @@ pub(crate) struct StandardStreams<W: Write> {
     pub(crate) out: W,
     pub(crate) console: Console,
     pub(crate) asking: Asking,
+    /// Tells that the Promotion goes on, once it is confirmed.
+    pub(crate) working: Option<Working>,
 }
 
 impl<W: Write> Reviewer for StandardStreams<W> {
@@ -42,6 +45,15 @@ impl<W: Write> Reviewer for StandardStreams<W> {
     }
 
     fn confirm(&mut self, plan: &PromotionPlan) -> Result<Confirmation, Failure> {
+        let confirmation = self.confirmation(plan)?;
+        self.out.flush().map_err(unwritten)?;
+        self.working = Some(Working::start(self.console, "promoting"));
+        Ok(confirmation)
+    }
+}
+
+impl<W: Write> StandardStreams<W> {
+    fn confirmation(&self, plan: &PromotionPlan) -> Result<Confirmation, Failure> {
         if self.asking == Asking::AnsweredByFlag {
             return Ok(Confirmation::Flag);
         }

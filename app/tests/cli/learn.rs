@@ -91,7 +91,7 @@ fn detail_is_told_where_it_is_asked_for() {
 #[test]
 fn a_pager_shows_what_is_read_on_a_terminal_and_nothing_else() {
     let project = Project::initialised(User::Current);
-    let task = tool(&project, r"printf 'a\033[2J\n' > README.md");
+    let task = tool(&project, r"printf 'a\033[2J\n' > README.md; printf 'said\033[2J\n'; echo and complained >&2");
     let paged = project.scratch().join("paged");
     let with_pager = |arguments: &[&str]| {
         // Only `script` gives a program a terminal for its input, too.
@@ -108,6 +108,15 @@ fn a_pager_shows_what_is_read_on_a_terminal_and_nothing_else() {
     assert_eq!(code, 0);
     assert!(through.contains("+a\\x1b[2J\n"), "{through}");
     assert!(with_pager(&["show", &task]).1.is_some_and(|through| through.contains(&task)));
+    let (code, through) = with_pager(&["logs", &task]);
+    assert_eq!((code, through.as_deref()), (0, Some("said\\x1b[2J\nand complained\n")));
+    assert_eq!(with_pager(&["logs", "--stderr", &task]).1.as_deref(), Some("and complained\n"));
+    assert_eq!(with_pager(&["logs", "--follow", &task]).1, None);
+    // What does not go to the terminal goes where it was sent.
+    let (_, through) = with_pager(&["logs", &task, "2>&1 > /dev/null"]);
+    assert_eq!(through, None);
+    let (_, through) = with_pager(&["logs", &task, "2> /dev/null"]);
+    assert_eq!(through.as_deref(), Some("said\\x1b[2J\n"));
     assert_eq!(with_pager(&["--no-pager", "diff", &task]).1, None);
     assert_eq!(with_pager(&["list"]).1, None);
     let mut piped = project.isobox_command(&["diff", &task]);

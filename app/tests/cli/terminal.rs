@@ -1,7 +1,7 @@
 //! What a terminal is shown.
 
 use crate::support::{terminal, tool};
-use isobox_tests::{Project, User};
+use isobox_tests::{Project, User, isobox_program, outcome};
 
 /// What `arguments` print with standard output and standard error on a terminal.
 fn on_a_terminal(project: &Project, arguments: &[&str]) -> String {
@@ -36,4 +36,26 @@ fn hostile_names_are_shown_escaped_on_a_terminal_and_raw_in_a_pipe() {
     assert_eq!(project.isobox(&["diff", "--name-only", &task]).stdout, "x\u{1b}[2J\n");
     assert!(!on_a_terminal(&project, &["diff", &task]).contains('\u{1b}'));
     assert!(!on_a_terminal(&project, &["show", &task]).contains('\u{1b}'));
+}
+
+/// What `isobox export` shows on a terminal where every directory takes its time.
+fn slow_export(project: &Project, name: &str, flags: &str) -> String {
+    let (isobox, destination) = (isobox_program(), project.scratch().join(name));
+    let slowly = "strace -f -q -o /dev/null --inject=?mkdir,mkdirat:delay_enter=1300000";
+    let line = format!("{slowly} {} {flags} export @latest {}", isobox.display(), destination.display());
+    let shown = outcome(project.command("script").args(["-qec", &line, "/dev/null"]).output().expect("run script"));
+    assert_eq!(shown.code, 0, "{shown:?}");
+    shown.stdout
+}
+
+#[test]
+fn what_takes_a_while_is_told_on_a_terminal_and_nothing_of_it_stays() {
+    let project = Project::initialised(User::Current);
+    tool(&project, "echo said");
+    let shown = slow_export(&project, "told", "");
+    let (before, after) = shown.rsplit_once("\x1b8\x1b[J").unwrap_or_else(|| panic!("{shown:?}"));
+    assert!(before.contains("\x1b7exporting… (1 s)"), "{shown:?}");
+    assert!(after.starts_with("exported task-"), "{shown:?}");
+    assert_eq!(slow_export(&project, "quiet", "--quiet"), "");
+    assert!(!slow_export(&project, "json", "--json-errors").contains('\x1b'));
 }
