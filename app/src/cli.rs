@@ -18,10 +18,12 @@ pub(crate) use act::{
     WorkspaceListArguments,
 };
 pub(crate) use doctor::DoctorArguments;
-pub(crate) use learn::{CompletionsArguments, LearnCommand, ManArguments};
+pub(crate) use learn::{CompletionsArguments, LearnCommand, ManArguments, ShellName};
 pub(crate) use look::{CatArguments, DiffArguments, ListArguments, LogsArguments, ShowArguments};
 pub(crate) use misunderstood::misunderstood;
-pub(crate) use policy::{PolicyArguments, PolicyCheckArguments, PolicyCommand, PolicyShowArguments};
+pub(crate) use policy::{
+    PolicyArguments, PolicyCheckArguments, PolicyCommand, PolicyShowArguments, PolicyTrustArguments, TrustFlag,
+};
 pub(crate) use policy_flags::PolicyFlags;
 pub(crate) use promote::PromoteArguments;
 pub(crate) use telling::{EventTarget, TellingFlags};

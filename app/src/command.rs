@@ -13,6 +13,7 @@ mod promote;
 mod rerun;
 mod topics;
 mod transfer;
+mod trusted;
 mod verify;
 mod workload;
 mod workspace;
@@ -65,7 +66,7 @@ fn console(flags: GlobalFlags, errors: ErrorForm) -> Console {
 
 fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
     match command {
-        Command::Init(arguments) => init::init(&arguments),
+        Command::Init(arguments) => init::init(console, &arguments),
         Command::Doctor(arguments) => doctor::doctor(&arguments),
         Command::Attempt(AttemptCommand::Run(arguments)) => workload::run(console, arguments),
         Command::Attempt(AttemptCommand::Tool(arguments)) => workload::tool(console, arguments),
@@ -79,8 +80,8 @@ fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
         Command::Learn(LearnCommand::Completions(arguments)) => completion::completions(&arguments),
         Command::Learn(LearnCommand::Man(arguments)) => man::man(&arguments),
         Command::Transfer(command) => transfer::transfer(console, &command),
-        Command::Policy(arguments) => policy::policy(&arguments.command),
-        Command::Verify(arguments) => verify::verify(&arguments),
+        Command::Policy(arguments) => policy::policy(console, &arguments.command),
+        Command::Verify(arguments) => verify::verify(console, &arguments),
         Command::Version(arguments) => help::version(&arguments),
         Command::Help(arguments) => help::help(&arguments),
     }

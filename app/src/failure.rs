@@ -2,8 +2,8 @@
 
 use crate::exit_code::ExitCode;
 use isobox_ports::{
-    AppendError, ApplyError, Cause, PolicyError, ProjectFilesError, RepositoryError, StoreError, StoreErrorKind,
-    WorkspaceError,
+    AppendError, ApplyError, Cause, PolicyError, PolicyPinsError, ProjectFilesError, RepositoryError, StoreError,
+    StoreErrorKind, WorkspaceError,
 };
 use std::error::Error;
 
@@ -202,6 +202,14 @@ impl From<ProjectFilesError> for Failure {
             }
             ProjectFilesError::Io { source, .. } => Self::new(FailureKind::General, message).because(source),
         }
+    }
+}
+
+impl From<PolicyPinsError> for Failure {
+    fn from(error: PolicyPinsError) -> Self {
+        Self::new(FailureKind::General, format!("keep that the policy is trusted: {error}"))
+            .because(error.source)
+            .with_hint("make that directory private and writable, or let XDG_STATE_HOME name another")
     }
 }
 

@@ -1,5 +1,6 @@
 //! Everything that isobox prints: nothing else in the program writes to its streams.
 
+pub(crate) mod answer;
 mod caller_stream;
 pub(crate) mod changes;
 pub(crate) mod console;
@@ -18,4 +19,6 @@ pub(crate) mod show;
 pub(crate) mod stdout;
 mod terminal;
 pub(crate) mod text;
+pub(crate) mod trust;
 pub(crate) mod verify;
+pub(crate) mod working;

@@ -1,27 +1,28 @@
 //! Which adapter stands behind which port: the only file that names adapters.
 
 mod acting;
+mod attempts;
+mod policies;
 mod probes;
 mod transfer;
-mod user_policy;
 
+pub(crate) use policies::policy_schema;
 pub(crate) use probes::with_probes;
 pub(crate) use transfer::v1_directories;
-pub(crate) use user_policy::policy_schema;
 
 use crate::cli::Place;
 use crate::failure::{Failure, FailureKind};
-use crate::use_case::{attempt, init, promote, recover, settle};
+use crate::use_case::init;
 use isobox_domain::escape::Escaped;
 use isobox_domain::masking;
 use isobox_domain::record::RecordedArgument;
 use isobox_domain::task_id::TaskSelector;
 use isobox_git::{GixRepository, GixWorkspaces};
 use isobox_host::{
-    Directories, FsProjectFiles, MaskKey, MaskKeyError, POLICY_PATH, RandomTaskIds, ReadPaths, SystemClock,
-    YamlPolicySource, YamlPolicyUnderCeiling, default_policy_text,
+    Directories, FsPolicyPins, FsProjectFiles, MaskKey, MaskKeyError, POLICY_PATH, RandomTaskIds, ReadPaths,
+    SystemClock, YamlPolicySource, default_policy_text,
 };
-use isobox_ports::{Clock, ObjectStore, PolicySource, RecordLog, RuntimeBackend, Verifier};
+use isobox_ports::{Clock, ObjectStore, RecordLog, Verifier};
 use isobox_sandbox::{BubblewrapBackend, HostBackend};
 use isobox_store::{FsTaskStore, FsViews};
 use isobox_v1::{FsExports, FsV1Directories, V1Json};
@@ -162,11 +163,6 @@ impl Project {
         Ok(Self { repository, workspaces, directories, backends, location })
     }
 
-    /// The project's policy, narrowed to what the user's own allows.
-    pub(crate) fn policy(&self) -> impl PolicySource {
-        YamlPolicyUnderCeiling::new(self.repository.root(), self.directories.clone())
-    }
-
     /// Where the policy lies, for people.
     pub(crate) fn policy_path(&self) -> String {
         Escaped::path(&self.repository.root().join(POLICY_PATH)).to_string()
@@ -204,57 +200,6 @@ impl Project {
     pub(crate) fn has_unfinished_promotion(&self) -> bool {
         self.repository.has_unfinished_promotion()
     }
-
-    /// Hands the ports of an attempt to `act`.
-    pub(crate) fn with_attempt_ports<T>(&self, store: &Store, act: impl FnOnce(&attempt::Ports<'_>) -> T) -> T {
-        let backends: [&dyn RuntimeBackend; 2] = [&self.backends.0, &self.backends.1];
-        act(&attempt::Ports {
-            repository: &self.repository,
-            workspaces: &self.workspaces,
-            backends: &backends,
-            attempts: &store.store,
-            records: &store.store,
-            objects: &store.store,
-            views: &store.views,
-            clock: clock(),
-            task_ids: &RandomTaskIds,
-        })
-    }
-
-    /// The ports of a recovery.
-    pub(crate) fn recover_ports<'a>(&'a self, store: &'a Store) -> recover::Ports<'a> {
-        recover::Ports {
-            workspaces: &self.workspaces,
-            attempts: &store.store,
-            records: &store.store,
-            objects: &store.store,
-            views: &store.views,
-            clock: clock(),
-        }
-    }
-
-    /// The ports that settle a killed Promotion.
-    pub(crate) fn settle_ports(&self) -> settle::Ports<'_> {
-        settle::Ports { repository: &self.repository, open_records: &open_records }
-    }
-
-    /// The ports of a Promotion.
-    pub(crate) fn promote_ports<'a>(&'a self, store: &'a Store) -> promote::Ports<'a> {
-        promote::Ports {
-            repository: &self.repository,
-            attempts: &store.store,
-            records: &store.store,
-            objects: &store.store,
-            views: &store.views,
-            clock: clock(),
-            open_records: &open_records,
-        }
-    }
-
-    /// The records directory, as a Promotion's receipt keeps it.
-    pub(crate) fn records_directory(&self) -> Vec<u8> {
-        self.location.records.as_os_str().as_bytes().to_vec()
-    }
 }
 
 /// Removes a Workspace that was kept, by its root; whether it was there.
@@ -269,6 +214,8 @@ pub(crate) struct Initialised {
     pub(crate) root: PathBuf,
     /// Paths from the root that were written.
     pub(crate) written: Vec<isobox_domain::repo_path::RepoPath>,
+    /// Whether its policy is trusted.
+    pub(crate) trust: init::Trust,
 }
 
 /// Sets up the repository around `directory`.
@@ -276,8 +223,11 @@ pub(crate) fn initialise(directory: Option<&Path>) -> Result<Initialised, Failur
     let repository = discover(directory)?;
     let root = repository.root().to_owned();
     let (files, policy) = (FsProjectFiles::new(&root), YamlPolicySource::new(&root));
-    let written = init::init(&init::Ports { files: &files, policy: &policy }, POLICY_PATH, default_policy_text())?;
-    Ok(Initialised { root, written })
+    let pins = FsPolicyPins::new(Directories::from_environment());
+    let ports = init::Ports { files: &files, policy: &policy, pins: &pins };
+    let init::Done { written, trust } =
+        init::init(&ports, repository.common_dir(), (POLICY_PATH, default_policy_text()))?;
+    Ok(Initialised { root, written, trust })
 }
 
 /// The arguments of a command as they may be kept; see [`Project::masked`].

@@ -177,12 +177,23 @@ pub enum Fact {
     Policy(String, crate::policy::ToolCalls),
     /// The policy file cannot be used: every mistake, with its place and excerpt.
     BadPolicy(Vec<Refused>),
+    /// Whether this user trusts the policy file that was read: its host path, and that.
+    PolicyTrust(String, Trust),
     /// The Task Store: its host path and health.
     Store(String, StoreHealth),
     /// Whether the Task Store, or the place where it would be made, could be written to.
     StoreWritable(Trial),
     /// Room for the Task Store.
     StoreRoom(Room),
+}
+
+/// Whether a user trusts a policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// This very file.
+    Given,
+    /// Not this one.
+    Missing,
 }
 
 /// Why something is refused, and what to do about it.

@@ -2,10 +2,12 @@
 
 pub mod read;
 mod resolve;
+mod trust;
 mod values;
 mod written;
 
 pub use resolve::{Capabilities, Refusal, resolve};
+pub use trust::{Effect, TrustedPolicies};
 pub use written::{Widening, WrittenPolicy};
 
 use crate::enforcement::ControlReport;

@@ -1,6 +1,8 @@
 //! Where policies come from.
 
 use crate::Cause;
+use isobox_domain::content::ContentId;
+use isobox_domain::fact::Refused;
 use isobox_domain::policy::{ProjectPolicy, WrittenPolicy};
 
 /// A place in a policy file, both from 1; columns count characters.
@@ -42,8 +44,32 @@ pub enum PolicyError {
     },
 }
 
+impl PolicyError {
+    /// Everything that is wrong, each with its place and its line, and what to write instead.
+    pub fn mistakes(&self) -> Vec<Refused> {
+        match self {
+            Self::Invalid { excerpt, hint, further, .. } => {
+                let excerpt = excerpt.as_ref().map(|excerpt| format!("\n{excerpt}")).unwrap_or_default();
+                let first = Refused { reason: format!("{self}{excerpt}"), hint: hint.as_deref().map(str::to_owned) };
+                let further = further.iter().map(|reason| Refused { reason: reason.clone(), hint: None });
+                std::iter::once(first).chain(further).collect()
+            }
+            Self::Io { source, .. } => vec![Refused { reason: format!("{self}: {source}"), hint: None }],
+        }
+    }
+}
+
 fn at(position: &Option<Position>) -> String {
     position.map(|p| format!(":{}:{}", p.line, p.column)).unwrap_or_default()
+}
+
+/// A policy file as it was read, in one go: what it says is what its digest is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyFile {
+    /// BLAKE3 of the file's bytes.
+    pub digest: ContentId,
+    /// What it says, key by key.
+    pub written: WrittenPolicy,
 }
 
 /// The policy of a project, from its trusted checkout.
@@ -51,8 +77,13 @@ fn at(position: &Option<Position>) -> String {
 /// - No file is `None`; a file that is no policy is an error, never `None`.
 /// - Nothing is followed out of the project: a policy that is a symbolic link is an error.
 pub trait PolicySource {
+    /// Reads the policy once, with the digest of what was read.
+    fn read(&self) -> Result<Option<PolicyFile>, PolicyError>;
+
     /// Reads the policy key by key.
-    fn written(&self) -> Result<Option<WrittenPolicy>, PolicyError>;
+    fn written(&self) -> Result<Option<WrittenPolicy>, PolicyError> {
+        Ok(self.read()?.map(|file| file.written))
+    }
 
     /// Reads the policy; what it leaves out has its most restrictive value.
     fn load(&self) -> Result<Option<ProjectPolicy>, PolicyError> {

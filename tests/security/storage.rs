@@ -167,6 +167,8 @@ fn the_user_of_a_repository_goes_on_with_what_root_left_in_it() {
         run.stdout
     };
     let tool = ["tool", "--", "sh", "-c", "echo change >> README.md; head -c 3000000 /dev/urandom > large; echo said"];
+    // Root is another user: it has to trust the policy itself.
+    well(project.isobox_by_sudo(&["policy", "trust"]));
     well(project.isobox_by_sudo(&tool));
     let owner = fs::metadata(project.repository()).expect("metadata").uid();
     let of_root = |root: &Path| {

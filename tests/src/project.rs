@@ -99,6 +99,13 @@ impl Project {
         String::from_utf8_lossy(&fs::read(self.repository().join(path)).expect("read a file")).into_owned()
     }
 
+    /// Writes the policy of the project and trusts it, as a user who looked at it does.
+    pub fn write_policy(&self, text: &str) {
+        self.write(".isobox/config.yaml", text);
+        let trusted = self.isobox(&["policy", "trust"]);
+        assert_eq!(trusted.code, 0, "{trusted:?}");
+    }
+
     /// Commits everything in the repository.
     pub fn commit_all(&self, message: &str) {
         self.git(&["add", "-A"]);

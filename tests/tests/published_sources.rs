@@ -168,5 +168,6 @@ fn add_toolchain_to_policy(project: &Project) -> Result<(), Failed> {
         None => policy.replace("filesystem:\n", &format!("filesystem:\n{shown}")),
     };
     project.write(".isobox/config.yaml", &with_read);
+    assert_eq!(at_home(project, &["policy", "trust"]).code, 0);
     Ok(())
 }

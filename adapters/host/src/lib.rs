@@ -6,6 +6,7 @@ mod directories;
 mod installation;
 mod mask_key;
 mod policy;
+mod policy_pins;
 mod project_files;
 mod read_paths;
 mod task_ids;
@@ -15,9 +16,10 @@ pub use directories::{Directories, DirectoriesError};
 pub use installation::InstallationProbe;
 pub use mask_key::{MaskKey, MaskKeyError};
 pub use policy::{
-    LONGEST_POLICY_BYTES, POLICY_PATH, PolicyProblem, YamlPolicySource, YamlPolicyUnderCeiling, default_policy_text,
-    parse_policy, policy_schema,
+    LONGEST_POLICY_BYTES, POLICY_PATH, PolicyProblem, PolicyTrustProbe, YamlPolicySource, YamlUserPolicy,
+    default_policy_text, parse_policy, policy_schema,
 };
+pub use policy_pins::FsPolicyPins;
 pub use project_files::FsProjectFiles;
 pub use read_paths::{ReadPathError, ReadPaths};
 pub use task_ids::RandomTaskIds;

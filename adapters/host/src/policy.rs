@@ -1,14 +1,16 @@
 //! The project's policy file: `.isobox/config.yaml`, read strictly.
 
-mod ceiling;
 mod probe;
 mod schema;
 mod source;
 mod suggestion;
 mod tree;
+mod trust_probe;
+mod user;
 
-pub use ceiling::YamlPolicyUnderCeiling;
 pub use source::YamlPolicySource;
+pub use trust_probe::PolicyTrustProbe;
+pub use user::YamlUserPolicy;
 
 use schema::FileKind;
 

@@ -2,17 +2,20 @@
 
 use isobox_domain::policy::ProjectPolicy;
 use isobox_host::{
-    Directories, FsProjectFiles, InstallationProbe, POLICY_PATH, RandomTaskIds, SystemClock, YamlPolicySource,
+    Directories, FsPolicyPins, FsProjectFiles, InstallationProbe, POLICY_PATH, PolicyTrustProbe, RandomTaskIds,
+    SystemClock, YamlPolicySource,
 };
 use isobox_ports::contract::host_probe::{self, Looked};
 use isobox_ports::contract::machine::{clock_cases, task_ids_cases};
+use isobox_ports::contract::policy_pins::{self, Damage, PinsFixture};
 use isobox_ports::contract::policy_source::{self, InPlace};
 use isobox_ports::contract::project_files::{self, LinkTarget, Project};
-use isobox_ports::{PolicyError, ProjectFiles};
+use isobox_ports::{PolicyError, PolicyPins, ProjectFiles};
 use libtest_mimic::Arguments;
 use std::fs;
-use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tempfile::TempDir;
 
@@ -84,6 +87,54 @@ impl Drop for Folder {
     }
 }
 
+/// Trusted policies in a state directory of their own.
+struct Pins {
+    home: TempDir,
+    pins: FsPolicyPins,
+}
+
+impl Pins {
+    fn new() -> Self {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let pins = Self::of(home.path());
+        Self { home, pins }
+    }
+
+    fn of(home: &Path) -> FsPolicyPins {
+        FsPolicyPins::new(Directories::from_variables(|name| (name == "HOME").then(|| home.into())))
+    }
+
+    fn file(&self, host_path: &Path) -> PathBuf {
+        let name = blake3::hash(host_path.as_os_str().as_bytes()).to_hex().to_string();
+        self.home.path().join(".local/state/isobox/trusted-policies").join(name)
+    }
+}
+
+impl PinsFixture for Pins {
+    fn pins(&self) -> &dyn PolicyPins {
+        &self.pins
+    }
+
+    fn later(&self) -> Box<dyn PolicyPins> {
+        Box::new(Self::of(self.home.path()))
+    }
+
+    fn damage(&self, host_path: &Path, damage: Damage) {
+        let file = self.file(host_path);
+        let kept = fs::read(&file).expect("what was kept");
+        let damaged = match damage {
+            Damage::CutOff => kept[..kept.len() / 2].to_vec(),
+            Damage::Emptied => Vec::new(),
+            Damage::Overwritten => kept.repeat(1000),
+        };
+        fs::write(&file, damaged).expect("write");
+    }
+
+    fn open_up(&self, host_path: &Path) {
+        fs::set_permissions(self.file(host_path), fs::Permissions::from_mode(0o666)).expect("chmod");
+    }
+}
+
 fn installation() -> Looked {
     let home = tempfile::tempdir().expect("a temporary directory");
     let path = home.path().join("bin");
@@ -101,12 +152,24 @@ fn policy() -> Looked {
     Looked { probe: Box::new(probe), watched: vec![project.path().to_owned()], kept: Box::new(project) }
 }
 
+fn policy_trust() -> Looked {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    fs::create_dir(home.path().join(".isobox")).expect("a folder");
+    fs::write(home.path().join(POLICY_PATH), POLICY).expect("write");
+    let (source, pins) = (YamlPolicySource::new(home.path()), Pins::of(home.path()));
+    pins.keep(&home.path().join("other"), &Default::default()).expect("keep");
+    let probe = PolicyTrustProbe::new(source, pins, home.path().join(".git"));
+    Looked { probe: Box::new(probe), watched: vec![home.path().to_owned()], kept: Box::new(home) }
+}
+
 fn main() -> ExitCode {
     let mut trials = policy_source::cases("yaml", load);
     trials.extend(clock_cases("system", || SystemClock));
     trials.extend(task_ids_cases("random", || RandomTaskIds));
+    trials.extend(policy_pins::cases("private_files", Pins::new));
     trials.extend(project_files::cases("handles", Folder::new));
     trials.extend(host_probe::cases("installation", installation));
     trials.extend(host_probe::cases("policy", policy));
+    trials.extend(host_probe::cases("policy_trust", policy_trust));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

@@ -1,6 +1,6 @@
 //! The commands that act on tasks.
 
-use super::{Place, TellingFlags};
+use super::{Place, TellingFlags, TrustFlag};
 use clap::{Args, Subcommand};
 use std::ffi::OsString;
 
@@ -64,6 +64,9 @@ pub(crate) struct RerunArguments {
     /// Where scripts are told about it.
     #[command(flatten)]
     pub(crate) telling: TellingFlags,
+    /// Whether the project's policy is trusted.
+    #[command(flatten)]
+    pub(crate) trust: TrustFlag,
     /// Start from the current commit instead of the one that the task started from
     #[arg(long)]
     pub(crate) current: bool,

@@ -2,6 +2,7 @@
 
 use super::Place;
 use clap::{Args, Subcommand};
+use std::path::PathBuf;
 
 /// `isobox policy`.
 #[derive(Debug, Args)]
@@ -25,6 +26,29 @@ pub(crate) enum PolicyCommand {
         after_help = "Examples:\n  isobox policy show\n  isobox policy show --effective\n  isobox policy show --effective --json"
     )]
     Show(PolicyShowArguments),
+    /// Trust the project's policy as it is now, so that tasks run under it
+    #[command(after_help = "Examples:\n  isobox policy trust\n  isobox policy trust /path/to/project\n\n\
+        Trust is pinned to the bytes of the file: after an edit, it is asked for again.")]
+    Trust(PolicyTrustArguments),
+    /// Trust no policy of the project any more
+    #[command(after_help = "Examples:\n  isobox policy distrust\n  isobox policy distrust /path/to/project")]
+    Distrust(PolicyTrustArguments),
+}
+
+/// `isobox policy trust` and `isobox policy distrust`.
+#[derive(Debug, Args)]
+pub(crate) struct PolicyTrustArguments {
+    /// A directory in the repository [default: the current directory]
+    #[arg(value_name = "PATH")]
+    pub(crate) path: Option<PathBuf>,
+}
+
+/// Whether a command that runs something may trust the policy that it finds.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct TrustFlag {
+    /// Trust the project's policy as it is now, without a question
+    #[arg(long)]
+    pub(crate) trust_policy: bool,
 }
 
 /// `isobox policy check`.
@@ -33,6 +57,9 @@ pub(crate) struct PolicyCheckArguments {
     /// The project.
     #[command(flatten)]
     pub(crate) place: Place,
+    /// Print a JSON document, of both files
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `isobox policy show`.

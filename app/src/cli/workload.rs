@@ -1,6 +1,6 @@
 //! `isobox run` and `isobox tool`.
 
-use super::{GlobalFlags, Place, PolicyFlags, TellingFlags};
+use super::{GlobalFlags, Place, PolicyFlags, TellingFlags, TrustFlag};
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
 
@@ -39,6 +39,9 @@ pub(crate) struct RunArguments {
     /// Where scripts are told about it.
     #[command(flatten)]
     pub(crate) telling: TellingFlags,
+    /// Whether the project's policy is trusted.
+    #[command(flatten)]
+    pub(crate) trust: TrustFlag,
     /// Keep the workspace after the attempt and print where it is
     #[arg(long)]
     pub(crate) retain_workspace: bool,
@@ -60,6 +63,9 @@ pub(crate) struct ToolArguments {
     /// Where scripts are told about it.
     #[command(flatten)]
     pub(crate) telling: TellingFlags,
+    /// Whether the project's policy is trusted.
+    #[command(flatten)]
+    pub(crate) trust: TrustFlag,
     /// The command and its arguments, untouched
     #[arg(last = true, required = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,

@@ -2,7 +2,7 @@
 
 use super::look::Named;
 use super::workload::finish_interrupted;
-use super::{rerun, workspace};
+use super::{rerun, trusted, workspace};
 use crate::cli::{ActCommand, Place, RejectArguments, TaskArguments};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, one_line};
@@ -16,7 +16,7 @@ use isobox_domain::escape::Escaped;
 use isobox_domain::policy::ViewLimit;
 use isobox_domain::record::TaskRecord;
 use isobox_domain::task_id::{TaskId, TaskSelector};
-use isobox_ports::{Asked, OpenAttempt, PolicySource};
+use isobox_ports::{Asked, OpenAttempt};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -52,8 +52,8 @@ fn reject(console: Console, arguments: &RejectArguments) -> Result<ExitCode, Fai
 fn project_of(place: &Place, store: &Store, record: &TaskRecord) -> (Option<Project>, ViewLimit) {
     let recorded = Path::new(OsStr::from_bytes(&record.source.host_path));
     let project = Project::at(place.source.as_deref().unwrap_or(recorded), store).ok();
-    let policy = project.as_ref().and_then(|project| project.policy().load().ok().flatten());
-    (project, policy.unwrap_or_default().views)
+    let views = project.as_ref().map(trusted::views);
+    (project, views.unwrap_or_default())
 }
 
 /// A Task that need not be over, in its store.

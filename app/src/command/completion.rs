@@ -1,6 +1,6 @@
 //! `isobox completions`, and the answers to the scripts that it prints.
 
-use crate::cli::{Arguments, CompletionsArguments, Place};
+use crate::cli::{Arguments, CompletionsArguments, Place, ShellName};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::output::stdout::{for_documents, unwritten};
@@ -12,6 +12,8 @@ use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 use isobox_domain::change::ChangeLine;
+use isobox_domain::escape::Escaped;
+use isobox_domain::policy::ReuseKind;
 use isobox_domain::record::TaskRecord;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
@@ -24,6 +26,34 @@ const MOST: usize = 200;
 /// Why a walk over a Change Set was ended.
 const ENOUGH: &str = "there are enough candidates";
 
+/// What the bash script lacks: bash takes `@latest:PATH` and `--flag=value` apart, and puts candidates into the line as they
+/// are, where a name that a workload chose could be a command. Other shells do neither.
+const WHOLE_WORDS: &str = r#"
+_isobox() {
+    local part words=() rest=${COMP_LINE:0:COMP_POINT}
+    for part in "${COMP_WORDS[@]:0:COMP_CWORD}" ""; do
+        if [[ ${#words[@]} -gt 0 && $rest != [[:space:]]* ]]; then
+            words[-1]+=$part
+        else
+            words+=("$part")
+            rest=${rest#"${rest%%[![:space:]]*}"}
+        fi
+        rest=${rest#"$part"}
+    done
+    local whole=${words[-1]}$rest
+    whole=${whole//[\\\"\']/}
+    local before=${whole%"${2//[\\\"\']/}"}
+    words[-1]=$whole
+    local COMP_WORDS=("${words[@]}") COMP_CWORD=$((${#words[@]} - 1))
+    _clap_complete_isobox "$1" "$whole" "$3"
+    for part in "${!COMPREPLY[@]}"; do
+        printf -v "COMPREPLY[part]" %q "${COMPREPLY[part]#"$before"}"
+    done
+}
+complete -o nospace -o bashdefault -F _isobox isobox
+complete -o nosort -o nospace -o bashdefault -F _isobox isobox 2> /dev/null
+"#;
+
 /// Prints the script that a shell asks isobox with.
 pub(super) fn completions(arguments: &CompletionsArguments) -> Result<ExitCode, Failure> {
     let shells = Shells::builtins();
@@ -33,6 +63,10 @@ pub(super) fn completions(arguments: &CompletionsArguments) -> Result<ExitCode, 
         .ok_or_else(|| Failure::new(FailureKind::Usage, format!("there are no completions for {shell}")))?;
     let mut out = for_documents();
     let written = completer.write_registration(VARIABLE, "isobox", "isobox", "isobox", &mut out);
+    let written = written.and_then(|()| match arguments.shell {
+        ShellName::Bash => out.write_all(WHOLE_WORDS.as_bytes()),
+        ShellName::Zsh | ShellName::Fish => Ok(()),
+    });
     written.and_then(|()| out.flush()).map_err(unwritten)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -48,14 +82,19 @@ pub(super) fn answered(arguments: &[OsString]) -> bool {
     !matches!(asked, Ok(false))
 }
 
+/// What is offered for the beginning of a value.
+type Candidates = fn(&OsStr) -> Vec<CompletionCandidate>;
+
+/// Arguments, by their ids, whose values clap does not know by itself.
+const VALUES: [(&str, Candidates); 4] =
+    [("task", tasks), ("tasks", tasks), ("file", files), ("reuse_input", reuse_inputs)];
+
 /// The command line, with what knows the values that only this store has.
 fn completable() -> clap::Command {
     fn add(mut command: clap::Command) -> clap::Command {
-        for name in ["task", "tasks", "file"] {
+        for (name, candidates) in VALUES {
             if command.get_arguments().any(|argument| argument.get_id() == name) {
-                let completer =
-                    if name == "file" { ArgValueCompleter::new(files) } else { ArgValueCompleter::new(tasks) };
-                command = command.mut_arg(name, |argument| argument.add(completer));
+                command = command.mut_arg(name, |argument| argument.add(ArgValueCompleter::new(candidates)));
             }
         }
         let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
@@ -76,6 +115,7 @@ fn tasks(typed: &OsStr) -> Vec<CompletionCandidate> {
     let recorded = recorded
         .filter(|entry| is_meant(&entry.task.to_string()))
         .filter_map(|entry| records.load(&entry.record).ok().flatten());
+    let newest = CompletionCandidate::new("@latest").help(Some("the newest task".into()));
     let mut found: Vec<CompletionCandidate> = Vec::new();
     for record in open.chain(recorded) {
         let name = record.task.to_string();
@@ -87,7 +127,14 @@ fn tasks(typed: &OsStr) -> Vec<CompletionCandidate> {
             break;
         }
     }
+    found.extend("@latest".starts_with(&*typed).then_some(newest));
     found
+}
+
+/// The kinds of Reuse Inputs, up to where the value begins.
+fn reuse_inputs(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let kinds = ReuseKind::ALL.map(|kind| format!("{}=", kind.name())).into_iter();
+    kinds.filter(|kind| kind.starts_with(&*typed.to_string_lossy())).map(CompletionCandidate::new).collect()
 }
 
 fn candidate(name: String, record: &TaskRecord) -> CompletionCandidate {
@@ -97,9 +144,22 @@ fn candidate(name: String, record: &TaskRecord) -> CompletionCandidate {
 /// Tasks, or after a colon the paths that the Task changed.
 fn files(typed: &OsStr) -> Vec<CompletionCandidate> {
     let bytes = typed.as_bytes();
-    let Some(colon) = bytes.iter().position(|&byte| byte == b':') else { return tasks(typed) };
+    let Some(colon) = bytes.iter().position(|&byte| byte == b':') else {
+        return tasks(typed).into_iter().map(up_to_the_path).collect();
+    };
     let (task, path) = (&bytes[..colon], &bytes[colon + 1..]);
     changed(OsStr::from_bytes(task), path).unwrap_or_default()
+}
+
+fn up_to_the_path(task: CompletionCandidate) -> CompletionCandidate {
+    let mut name = task.get_value().to_owned();
+    name.push(":");
+    CompletionCandidate::new(name).help(task.get_help().cloned()).display_order(task.get_display_order())
+}
+
+/// Whether a name is shown as it is. Others a shell could not tell apart, and a terminal would be driven by them.
+fn is_plain(name: &[u8]) -> bool {
+    Escaped(name).to_string().as_bytes() == name
 }
 
 fn changed(task: &OsStr, begun: &[u8]) -> Option<Vec<CompletionCandidate>> {
@@ -112,6 +172,7 @@ fn changed(task: &OsStr, begun: &[u8]) -> Option<Vec<CompletionCandidate>> {
         if let ChangeLine::Change(change) = &line
             && change.after.is_some()
             && change.path.as_bytes().starts_with(begun)
+            && is_plain(change.path.as_bytes())
         {
             let name = [task.as_bytes(), b":", change.path.as_bytes()].concat();
             found.push(CompletionCandidate::new(OsString::from_vec(name)));

@@ -2,18 +2,32 @@
 
 use crate::cli::InitArguments;
 use crate::exit_code::ExitCode;
-use crate::failure::Failure;
+use crate::failure::{Failure, one_line};
+use crate::output::console::Console;
 use crate::output::stdout::{for_documents, unwritten};
+use crate::use_case::init::Trust;
 use crate::wiring;
 use isobox_domain::escape::Escaped;
 use isobox_domain::repo_path::RepoPath;
 use std::io::{self, Write};
 use std::path::Path;
 
+/// What whoever set a repository up has not looked at yet.
+const UNTRUSTED: &str =
+    "you have not trusted its policy yet: look at it with `isobox policy show`, then `isobox policy trust`";
+
 /// Sets up a repository and prints the command that commits what was written.
-pub(super) fn init(arguments: &InitArguments) -> Result<ExitCode, Failure> {
+pub(super) fn init(console: Console, arguments: &InitArguments) -> Result<ExitCode, Failure> {
     let done = wiring::initialise(arguments.path.as_deref())?;
     print(&mut for_documents(), &done.root, &done.written).map_err(unwritten)?;
+    match done.trust {
+        Trust::Given => {}
+        Trust::NotYet => console.line(UNTRUSTED),
+        Trust::NotKept(error) => {
+            let why = one_line(&Failure::from(error));
+            console.warning(&format!("the policy is asked about before it is used: {why}"));
+        }
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -143,7 +143,7 @@ pub(super) fn diff(console: Console, arguments: &DiffArguments) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints captured output: both streams where they came from, or the one that was asked for on standard output.
+/// Prints captured output: both streams where they came from or, on a terminal, one after the other through a pager; or the one that was asked for on standard output.
 pub(super) fn logs(console: Console, arguments: &LogsArguments) -> Result<ExitCode, Failure> {
     if arguments.follow {
         return super::follow::follow(console, arguments);
@@ -152,13 +152,13 @@ pub(super) fn logs(console: Console, arguments: &LogsArguments) -> Result<ExitCo
     let ports = copying::Ports { objects: store.objects() };
     let artifacts = &selected.record.artifacts;
     let is_all = arguments.stdout == arguments.stderr;
+    let mut out = stdout::for_logs(console.paging)?;
     if is_all || arguments.stdout {
-        let mut out = stdout::for_content()?;
-        copying::copy(&ports, "standard output", artifacts.stdout, &mut out)?.map_err(unwritten)?;
+        copying::copy(&ports, "standard output", artifacts.stdout, &mut out.stdout)?.map_err(unwritten)?;
     }
     if is_all || arguments.stderr {
-        let mut out = if is_all { stdout::for_error_content()? } else { stdout::for_content()? };
-        copying::copy(&ports, "standard error", artifacts.stderr, &mut out)?.map_err(unwritten)?;
+        let errors = out.stderr.as_mut().filter(|_| is_all).unwrap_or(&mut out.stdout);
+        copying::copy(&ports, "standard error", artifacts.stderr, errors)?.map_err(unwritten)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,21 +1,27 @@
 //! `isobox policy`.
 
-use crate::cli::{PolicyCheckArguments, PolicyCommand, PolicyShowArguments};
+use super::trusted;
+use crate::cli::{Place, PolicyCheckArguments, PolicyCommand, PolicyShowArguments, PolicyTrustArguments};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
+use crate::output::console::Console;
 use crate::output::policy as shown;
 use crate::output::stdout::{for_documents, unwritten};
+use crate::output::trust::effects;
 use crate::use_case::effective_policy::{self, Ports};
 use crate::wiring::{self, Project};
-use isobox_ports::PolicySource;
+use isobox_domain::policy::TrustedPolicies;
+use isobox_ports::{PolicyError, PolicyPins, PolicySource};
 use std::io::Write;
 
 /// Does what `command` says.
-pub(super) fn policy(command: &PolicyCommand) -> Result<ExitCode, Failure> {
+pub(super) fn policy(console: Console, command: &PolicyCommand) -> Result<ExitCode, Failure> {
     match command {
         PolicyCommand::Check(arguments) => check(arguments),
         PolicyCommand::Schema => super::help::print(wiring::policy_schema()),
-        PolicyCommand::Show(arguments) => show(arguments),
+        PolicyCommand::Show(arguments) => show(console, arguments),
+        PolicyCommand::Trust(arguments) => trust(arguments),
+        PolicyCommand::Distrust(arguments) => distrust(arguments),
     }
 }
 
@@ -23,14 +29,23 @@ pub(super) fn policy(command: &PolicyCommand) -> Result<ExitCode, Failure> {
 fn check(arguments: &PolicyCheckArguments) -> Result<ExitCode, Failure> {
     let project = Project::find(&arguments.place)?;
     let (path, user_path) = (project.policy_path(), project.user_policy_path());
-    if project.written_policy().written()?.is_none() {
+    let (own, user) = (project.written_policy().read(), project.user_policy().read());
+    if matches!(own, Ok(None)) {
         return Err(missing(&path));
     }
-    let mut lines = format!("{path}: valid");
-    if project.user_policy()?.written()?.is_some() {
-        lines.push_str(&format!("\n{user_path}: valid"));
+    let mut files = vec![(path, "project", own)];
+    if !matches!(user, Ok(None)) {
+        files.push((user_path, "user", user));
     }
-    super::help::print(&lines)
+    if arguments.json {
+        let is_valid = files.iter().all(|(_, _, read)| read.is_ok());
+        let mut out = for_documents();
+        writeln!(out, "{:#}", shown::checked(&files)).and_then(|()| out.flush()).map_err(unwritten)?;
+        return Ok(if is_valid { ExitCode::SUCCESS } else { ExitCode::POLICY });
+    }
+    let valid = |(path, _, read): (String, _, Result<_, PolicyError>)| read.map(|_| format!("{path}: valid"));
+    let lines: Result<Vec<String>, PolicyError> = files.into_iter().map(valid).collect();
+    super::help::print(&lines?.join("\n"))
 }
 
 fn missing(path: &str) -> Failure {
@@ -39,21 +54,52 @@ fn missing(path: &str) -> Failure {
 }
 
 /// Shows what the project's file says, or what holds of it.
-fn show(arguments: &PolicyShowArguments) -> Result<ExitCode, Failure> {
+fn show(console: Console, arguments: &PolicyShowArguments) -> Result<ExitCode, Failure> {
     let project = Project::find(&arguments.place)?;
-    let (policy, user) = (project.written_policy(), project.user_policy()?);
-    let mut values = effective_policy::values(&Ports { project: &policy, user: &user })?;
-    if !arguments.effective {
-        if policy.written()?.is_none() {
-            return Err(missing(&project.policy_path()));
-        }
-        values = effective_policy::written(&Ports { project: &policy, user: &user })?;
-    }
+    let (policy, user) = (project.written_policy(), project.user_policy());
+    let ports = Ports { project: &policy, user: &user };
+    let file = policy.read()?.map(|file| file.digest);
+    let values = match (arguments.effective, file) {
+        (true, _) => effective_policy::values(&ports)?,
+        (false, Some(_)) => effective_policy::written(&ports)?,
+        (false, None) => return Err(missing(&project.policy_path())),
+    };
+    let pins = project.policy_pins().load(project.common_dir());
+    let trust = file.map(|digest| shown::Trust { digest, is_trusted: pins.contains(&digest) });
     let mut out = for_documents();
     let written = match arguments.json {
-        true => writeln!(out, "{:#}", shown::document(&values)),
+        true => writeln!(out, "{:#}", shown::document(&values, trust)),
         false => shown::table(&mut out, &values),
     };
     written.and_then(|()| out.flush()).map_err(unwritten)?;
+    if trust.is_some_and(|trust| !trust.is_trusted) {
+        console.line("you have not trusted this policy yet: `isobox policy trust` does");
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Trusts the project's policy as it is, and shows what that means.
+fn trust(arguments: &PolicyTrustArguments) -> Result<ExitCode, Failure> {
+    let project = project_at(arguments)?;
+    let path = project.policy_path();
+    let mut told = format!("{path} is trusted already");
+    let policy = trusted::load(&project, &mut |untrusted| {
+        told = format!("trusted {path}:\n{}", effects(&untrusted.effects).trim_end());
+        Ok(())
+    })?;
+    match policy {
+        Some(_) => super::help::print(&told),
+        None => Err(missing(&path)),
+    }
+}
+
+/// Forgets every policy that is trusted in the project.
+fn distrust(arguments: &PolicyTrustArguments) -> Result<ExitCode, Failure> {
+    let project = project_at(arguments)?;
+    project.policy_pins().keep(project.common_dir(), &TrustedPolicies::default())?;
+    super::help::print(&format!("no policy is trusted in {} any more", project.shown_root()))
+}
+
+fn project_at(arguments: &PolicyTrustArguments) -> Result<Project, Failure> {
+    Project::find(&Place { source: arguments.path.clone(), records: None })
 }

@@ -1,6 +1,7 @@
 //! `isobox promote`.
 
 use super::look::Named;
+use super::trusted;
 use super::workload::finish_interrupted;
 use crate::cli::PromoteArguments;
 use crate::exit_code::ExitCode;
@@ -13,7 +14,7 @@ use crate::use_case::promote::{self, Extent, Promoted, PromotionRequest};
 use crate::wiring::Project;
 use isobox_domain::promotion::Repetition;
 use isobox_domain::record::TaskRecord;
-use isobox_ports::{IndexMode, PolicySource};
+use isobox_ports::IndexMode;
 use std::ffi::OsStr;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -25,8 +26,8 @@ pub(super) fn promote(console: Console, arguments: &PromoteArguments) -> Result<
     let host_path = repository(arguments, &named.selected.record);
     let project = Project::at(&host_path, &named.store)
         .map_err(|failure| failure.with_hint("name the repository to promote into with --source"))?;
-    // A policy that cannot be read says nothing about views, and nothing else of it matters here.
-    let views = project.policy().load().ok().flatten().unwrap_or_default().views;
+    // Nothing else of the policy matters here.
+    let views = trusted::views(&project);
     finish_interrupted(console, &project, &named.store, views);
     let request = PromotionRequest {
         digest: named.selected.digest,
@@ -38,9 +39,12 @@ pub(super) fn promote(console: Console, arguments: &PromoteArguments) -> Result<
         views,
     };
     let asking = if arguments.yes { Asking::AnsweredByFlag } else { Asking::Ask };
-    let mut reviewer = StandardStreams { out: for_documents(), console, asking };
+    let mut reviewer = StandardStreams { out: for_documents(), console, asking, working: None };
     let tell = |progress: crate::use_case::attempt::Progress<'_>| lifecycle::progress(console, progress);
-    let promoted = promote::promote(&project.promote_ports(&named.store), &request, &mut reviewer, &tell)?;
+    let promoted = promote::promote(&project.promote_ports(&named.store), &request, &mut reviewer, &tell);
+    // Over, whatever came of it.
+    reviewer.working = None;
+    let promoted = promoted?;
     let line = match &promoted {
         Promoted::Rehearsed(plan) => {
             format!("{} could be promoted into {}; nothing was changed", plan.task, target(plan))

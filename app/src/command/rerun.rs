@@ -1,8 +1,8 @@
 //! `isobox rerun`.
 
 use super::look::Named;
-use super::workload::{perform, prepare, tool_policy};
-use crate::cli::RerunArguments;
+use super::workload::{perform, prepare, session_policy, tool_policy};
+use crate::cli::{RerunArguments, TrustFlag};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
@@ -16,7 +16,7 @@ use isobox_domain::policy::ProjectPolicy;
 use isobox_domain::record::{SandboxKind, TaskRecord};
 use isobox_domain::task_id::TaskId;
 use isobox_domain::v1::is_imported;
-use isobox_ports::{PolicySource, StoreError};
+use isobox_ports::StoreError;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<Exit
     let host_path = arguments.place.source.clone().unwrap_or(recorded);
     let project = Project::at(&host_path, &store)
         .map_err(|failure| cannot(failure.with_hint("name the repository of the task with --source")))?;
-    let policy = policy(&project, record)?;
+    let policy = policy(console, &project, arguments.trust, record)?;
     let telling = Telling::open(&arguments.telling)?;
     // The store that the record is in takes the new one; it is made writable here.
     let store = prepare(console, &project, policy.views)?;
@@ -65,10 +65,10 @@ fn command(record: &TaskRecord) -> Result<WorkloadCommand, Failure> {
 }
 
 /// What the earlier attempt asked of its Sandbox; all else is as the project says now.
-fn policy(project: &Project, record: &TaskRecord) -> Result<ProjectPolicy, Failure> {
+fn policy(console: Console, project: &Project, flag: TrustFlag, record: &TaskRecord) -> Result<ProjectPolicy, Failure> {
     let mut policy = match record.kind {
-        SandboxKind::ToolCall => tool_policy(project)?,
-        SandboxKind::Session => project.policy().load()?.unwrap_or_default(),
+        SandboxKind::ToolCall => tool_policy(console, project, flag)?,
+        SandboxKind::Session => session_policy(console, project, flag)?,
     };
     policy.sandbox = record.policy.asked.clone();
     let refused = |failure: Failure| failure.while_doing(preflight_of(record.kind));

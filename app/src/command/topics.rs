@@ -43,7 +43,8 @@ For people, isobox prints tables and lines; what came from a workload is escaped
 For programs:
 
   --json           one document on standard output, with `schema: \"isobox.THING/v1\"`,
-                   full ids, and times in UTC: list, show, version, workspace list
+                   full ids, and times in UTC: list, show, doctor, import, policy check,
+                   policy show, version, workspace list
   --json-errors    errors on standard error, one document of schema isobox.error/v1 each
   logs, diff, cat  the bytes themselves when piped
   diff             a patch that `git apply` takes
@@ -58,7 +59,7 @@ isobox reads these variables:
 
   HOME              where the directories below are by default
   XDG_CONFIG_HOME   isobox/ in it holds the user's own files         [~/.config]
-  XDG_STATE_HOME    isobox/workspaces in it holds workspaces         [~/.local/state]
+  XDG_STATE_HOME    isobox/ in it holds workspaces, trusted policies  [~/.local/state]
   XDG_CACHE_HOME    isobox/ in it holds what can be made again       [~/.cache]
   PATH              where bubblewrap is looked for, and tools that a workload may use
   NO_COLOR          no colours
@@ -81,6 +82,10 @@ a workspace, so a workload cannot change what holds for it.
   development_environment.path_mode  which PATH a workload gets
   preflight.rules                    what must hold before anything is started
   promotion.mode                     how a result gets into the repository
+
+A policy is used once you trust it, byte for byte. `init` trusts what it writes; another one, or
+an edit, is shown and asked about on a terminal, and refused elsewhere. Look at it by `isobox
+policy show`, and trust it by `isobox policy trust`, or by --trust-policy of run, tool and rerun.
 
 An unknown key, a wrong type or a value that is not supported is an error with file, line
 and column. A control that is asked for and cannot be enforced here is told before the start,

@@ -8,6 +8,7 @@ use crate::output::console::Console;
 use crate::output::import::ImportWriter;
 use crate::output::stdout::{for_documents, unwritten};
 use crate::output::text::counted;
+use crate::output::working::Working;
 use crate::use_case::export::{self, Exported, Layout};
 use crate::use_case::import;
 use crate::use_case::select::Selected;
@@ -26,16 +27,19 @@ pub(super) fn transfer(console: Console, command: &TransferCommand) -> Result<Ex
 fn import(console: Console, arguments: &ImportArguments) -> Result<ExitCode, Failure> {
     let store = Store::create(&arguments.place)?;
     let mut writer = ImportWriter::new(for_documents(), console, arguments.json).map_err(unwritten)?;
+    let working = Working::start(console, "importing");
     for path in &arguments.paths {
         match wiring::v1_directories(path) {
             Err(error) => writer.unreadable(path, &one_line(&error)).map_err(unwritten)?,
             Ok(directories) => store.with_import_ports(|ports| {
                 import::import(ports, &directories, &mut |name, verdict| {
+                    working.count();
                     writer.add(path, name, &verdict).map_err(unwritten)
                 })
             })?,
         }
     }
+    drop(working);
     match writer.finish().map_err(unwritten)? {
         0 => Ok(ExitCode::SUCCESS),
         _ => Ok(ExitCode::NO),
@@ -53,7 +57,10 @@ fn export(console: Console, arguments: &ExportArguments) -> Result<ExitCode, Fai
     }
     let Named { store, selected } = Named::find(&arguments.place, &arguments.task)?;
     let task = selected.record.task;
-    match store.with_export_ports(&arguments.destination, |ports| export::export(ports, &selected, layout))? {
+    let working = Working::start(console, "exporting");
+    let exported = store.with_export_ports(&arguments.destination, |ports| export::export(ports, &selected, layout));
+    drop(working);
+    match exported? {
         Exported::Made => console.line(&format!("exported {task} into {}", shown(&arguments.destination))),
         Exported::There => {
             let place = shown(&arguments.destination.join(task.to_string()));
@@ -68,12 +75,14 @@ fn export(console: Console, arguments: &ExportArguments) -> Result<ExitCode, Fai
 fn export_all(console: Console, arguments: &ExportArguments, layout: Layout) -> Result<ExitCode, Failure> {
     let store = Store::find(&arguments.place, None)?;
     let (mut made, mut there, mut failed) = (0, 0, 0);
+    let working = Working::start(console, "exporting");
     store.with_export_ports(&arguments.destination, |ports| -> Result<(), Failure> {
         for entry in ports.records.list()? {
             let exported = entry.map_err(Failure::from).and_then(|entry| {
                 let Some(record) = ports.records.load(&entry.record)? else { return Ok(Exported::There) };
                 export::export(ports, &Selected { digest: entry.record, record }, layout)
             });
+            working.count();
             match exported {
                 Ok(Exported::Made) => made += 1,
                 Ok(Exported::There) => there += 1,
@@ -85,6 +94,7 @@ fn export_all(console: Console, arguments: &ExportArguments, layout: Layout) -> 
         }
         Ok(())
     })?;
+    drop(working);
     let rest = if there == 0 { String::new() } else { format!("; {} there already", counted(there, "attempt")) };
     console.line(&format!("exported {} into {}{rest}", counted(made, "task"), shown(&arguments.destination)));
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::NO })

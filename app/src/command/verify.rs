@@ -4,22 +4,28 @@ use super::look::Named;
 use crate::cli::{SampleFlag, VerifyArguments};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
+use crate::output::console::Console;
 use crate::output::stdout::{for_documents, unwritten};
 use crate::output::verify as shown;
+use crate::output::working::Working;
 use crate::wiring::{self, Store};
 use isobox_domain::verification::{Sample, Thoroughness, Verification};
+use isobox_ports::Advance;
 use std::io::Write;
 
 /// Milliseconds of a day.
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// Compares what a store holds with what was written to it. What is wrong is told on standard output, and the answer is no.
-pub(super) fn verify(arguments: &VerifyArguments) -> Result<ExitCode, Failure> {
+pub(super) fn verify(console: Console, arguments: &VerifyArguments) -> Result<ExitCode, Failure> {
     let how = thoroughness(arguments)?;
+    let working = Working::start_percent(console, "verifying");
+    let advance = |advance: Advance| working.reach(100 * advance.done_bytes / advance.all_bytes.max(1));
     let found = match arguments.tasks.is_empty() {
-        true => Store::find(&arguments.place, None)?.verifier().verify(how, &|_| {})?,
+        true => Store::find(&arguments.place, None)?.verifier().verify(how, &advance)?,
         false => verify_tasks(arguments)?,
     };
+    drop(working);
     let mut out = for_documents();
     let written = match arguments.json {
         true => writeln!(out, "{:#}", shown::document(how, &found)),

@@ -1,6 +1,7 @@
 //! `isobox run` and `isobox tool`.
 
-use crate::cli::{PolicyFlags, RunArguments, ToolArguments};
+use super::trusted;
+use crate::cli::{PolicyFlags, RunArguments, ToolArguments, TrustFlag};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
@@ -13,7 +14,6 @@ use isobox_domain::command::WorkloadCommand;
 use isobox_domain::masking;
 use isobox_domain::policy::{ProjectPolicy, ReuseInput, SandboxPolicy, ToolCalls, ViewLimit};
 use isobox_domain::record::{RecordedArgument, SandboxKind};
-use isobox_ports::PolicySource;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
@@ -24,7 +24,7 @@ const LONGEST_COMMAND: usize = (1 << 20) - (64 << 10);
 pub(super) fn tool(console: Console, arguments: ToolArguments) -> Result<ExitCode, Failure> {
     let command = command(arguments.command)?;
     let project = Project::find(&arguments.place)?;
-    let policy = tool_policy(&project)?;
+    let policy = tool_policy(console, &project, arguments.trust)?;
     let telling = Telling::open(&arguments.telling)?;
     let wanted = Wanted { kind: SandboxKind::ToolCall, command, policy, retention: Retention::Dispose };
     execute(console, &project, &telling, wanted)
@@ -34,9 +34,9 @@ pub(super) fn tool(console: Console, arguments: ToolArguments) -> Result<ExitCod
 pub(super) fn run(console: Console, arguments: RunArguments) -> Result<ExitCode, Failure> {
     let command = command(arguments.command)?;
     let project = Project::find(&arguments.place)?;
-    let mut policy = project.policy().load()?.unwrap_or_default();
+    let mut policy = session_policy(console, &project, arguments.trust)?;
     apply(arguments.policy, &mut policy.sandbox)?;
-    effective_policy::require_within(&project.user_policy()?, &policy)?;
+    effective_policy::require_within(&project.user_policy(), &policy)?;
     let retention = if arguments.retain_workspace { Retention::Retain } else { Retention::Dispose };
     let telling = Telling::open(&arguments.telling)?;
     execute(console, &project, &telling, Wanted { kind: SandboxKind::Session, command, policy, retention })
@@ -59,11 +59,17 @@ fn recorded(project: &Project, command: &WorkloadCommand) -> Result<Vec<Recorded
         .with_hint("put what is long into a file, and give its name to the command"))
 }
 
-pub(super) fn tool_policy(project: &Project) -> Result<ProjectPolicy, Failure> {
+/// The policy of an agent session: what no file says has its most restrictive value.
+pub(super) fn session_policy(console: Console, project: &Project, flag: TrustFlag) -> Result<ProjectPolicy, Failure> {
+    Ok(trusted::policy(console, project, flag)?.unwrap_or_default())
+}
+
+/// The policy of a tool call, which has to allow them.
+pub(super) fn tool_policy(console: Console, project: &Project, flag: TrustFlag) -> Result<ProjectPolicy, Failure> {
     let what = preflight_of(SandboxKind::ToolCall);
     let preflight = |why: String| Failure::new(FailureKind::General, what).because(why);
     let path = project.policy_path();
-    match project.policy().load().map_err(|error| Failure::from(error).while_doing(what))? {
+    match trusted::policy(console, project, flag).map_err(|failure| failure.while_doing(what))? {
         None => Err(preflight(format!("there is no project policy at {path}"))
             .with_hint("`isobox init` writes one; commit it, then try again")),
         Some(policy) if policy.tool_calls == ToolCalls::Disabled => {
@@ -147,7 +153,7 @@ pub(super) fn perform(
         lifecycle::progress(console, progress);
         telling.progress(progress);
     };
-    let attempted = project.with_attempt_ports(store, |ports| attempt::attempt(ports, request, caller, &tell));
+    let attempted = project.with_attempt_ports(console, store, |ports| attempt::attempt(ports, request, caller, &tell));
     let attempted = attempted.inspect_err(|failure| telling.failed(failure))?;
     lifecycle::ended(console, &attempted.record);
     telling.ended(&attempted.record);
@@ -163,7 +169,8 @@ pub(super) fn perform(
 /// Finishes what killed starts left in this store and repository. What cannot be finished is a warning.
 pub(super) fn finish_interrupted(console: Console, project: &Project, store: &Store, views: ViewLimit) {
     let tell = |progress: attempt::Progress<'_>| lifecycle::progress(console, progress);
-    recover::recover(&project.recover_ports(store), views, &tell);
+    let workspaces = project.told_workspaces(console);
+    recover::recover(&project.recover_ports(store, &workspaces), views, &tell);
     if project.has_unfinished_promotion()
         && let Err(failure) = settle::settle(&project.settle_ports())
     {

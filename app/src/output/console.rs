@@ -4,7 +4,8 @@ use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::output::errors;
 use crate::output::pager::Paging;
-use std::io::{self, IsTerminal, Write};
+use crate::output::working;
+use std::io::{self, IsTerminal};
 
 /// Where isobox's own lines go, and in what form.
 #[derive(Clone, Copy, Debug)]
@@ -82,9 +83,7 @@ impl Console {
 
     /// Prints a question without ending its line.
     pub(crate) fn question(self, question: &str) {
-        let mut stderr = io::stderr().lock();
-        // Nobody is left to be told when standard error itself cannot be written.
-        write!(stderr, "{question}").and_then(|()| stderr.flush()).ok();
+        working::write_over(question.as_bytes());
     }
 
     /// Escape sequences that begin and end a colour, or nothing where colours are not wanted.
@@ -102,8 +101,7 @@ impl Console {
 }
 
 fn write_stderr(line: &str) {
-    // One write a line, so that lines of isobox and of a workload do not mix. Nobody is left to be told when it fails.
-    io::stderr().lock().write_all(format!("{line}\n").as_bytes()).ok();
+    working::write_over(format!("{line}\n").as_bytes());
 }
 
 fn is_colour_expected() -> bool {

@@ -1,8 +1,19 @@
 //! The keys and values of a policy.
 
 use crate::use_case::effective_policy::{Origin, PolicyValue};
+use isobox_domain::content::ContentId;
+use isobox_ports::{PolicyError, PolicyFile};
 use serde_json::{Value, json};
 use std::io::{self, Write};
+
+/// Whether a project's policy file is trusted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trust {
+    /// BLAKE3 of the file's bytes.
+    pub(crate) digest: ContentId,
+    /// Whether this user trusts it.
+    pub(crate) is_trusted: bool,
+}
 
 /// For people: key, value, origin.
 pub(crate) fn table(out: &mut dyn Write, values: &[PolicyValue]) -> io::Result<()> {
@@ -14,12 +25,35 @@ pub(crate) fn table(out: &mut dyn Write, values: &[PolicyValue]) -> io::Result<(
 }
 
 /// For programs: a document of schema `isobox.policy/v1`.
-pub(crate) fn document(values: &[PolicyValue]) -> Value {
+pub(crate) fn document(values: &[PolicyValue], trust: Option<Trust>) -> Value {
     let told: Vec<Value> = values
         .iter()
         .map(|value| json!({ "key": value.key, "value": value.value, "origin": name(value.origin) }))
         .collect();
-    json!({ "schema": "isobox.policy/v1", "values": told })
+    json!({
+        "schema": "isobox.policy/v1",
+        "digest": trust.map(|trust| trust.digest.to_string()),
+        "trusted": trust.map(|trust| trust.is_trusted),
+        "values": told,
+    })
+}
+
+/// A policy file: where it lies, whose it is, and what was read of it.
+pub(crate) type Checked = (String, &'static str, Result<Option<PolicyFile>, PolicyError>);
+
+/// For programs: a document of schema `isobox.policy-check/v1`.
+pub(crate) fn checked(files: &[Checked]) -> Value {
+    let told = |(path, of, read): &Checked| {
+        let mistakes = read.as_ref().err().map(PolicyError::mistakes).unwrap_or_default();
+        let mistakes = mistakes.iter().map(|mistake| json!({ "reason": mistake.reason, "hint": mistake.hint }));
+        json!({ "path": path, "of": of, "valid": read.is_ok(), "mistakes": mistakes.collect::<Vec<_>>() })
+    };
+    let is_valid = files.iter().all(|(_, _, read)| read.is_ok());
+    json!({
+        "schema": "isobox.policy-check/v1",
+        "valid": is_valid,
+        "files": files.iter().map(told).collect::<Vec<_>>(),
+    })
 }
 
 const fn name(origin: Origin) -> &'static str {

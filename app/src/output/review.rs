@@ -1,19 +1,17 @@
 //! A person's part in a Promotion: report, question, answer.
 
 use crate::failure::{Failure, FailureKind};
-use crate::output::changes;
 use crate::output::console::Console;
 use crate::output::stdout::unwritten;
+use crate::output::working::Working;
+use crate::output::{answer, changes};
 use crate::use_case::promote::Reviewer;
 use isobox_domain::change::ChangeLine;
 use isobox_domain::escape::Escaped;
 use isobox_domain::event::Confirmation;
 use isobox_domain::promotion::PromotionPlan;
 use isobox_domain::report::{Finding, PromotionReport};
-use std::io::{self, BufRead, IsTerminal, Read, Write};
-
-/// Longest answer that is read, in bytes: `yes` and some room for blanks.
-const LONGEST_ANSWER: u64 = 64;
+use std::io::Write;
 
 /// How a person is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +27,8 @@ pub(crate) struct StandardStreams<W: Write> {
     pub(crate) out: W,
     pub(crate) console: Console,
     pub(crate) asking: Asking,
+    /// Tells that the Promotion goes on, once it is confirmed.
+    pub(crate) working: Option<Working>,
 }
 
 impl<W: Write> Reviewer for StandardStreams<W> {
@@ -45,17 +45,22 @@ impl<W: Write> Reviewer for StandardStreams<W> {
     }
 
     fn confirm(&mut self, plan: &PromotionPlan) -> Result<Confirmation, Failure> {
+        let confirmation = self.confirmation(plan)?;
+        self.out.flush().map_err(unwritten)?;
+        self.working = Some(Working::start(self.console, "promoting"));
+        Ok(confirmation)
+    }
+}
+
+impl<W: Write> StandardStreams<W> {
+    fn confirmation(&self, plan: &PromotionPlan) -> Result<Confirmation, Failure> {
         if self.asking == Asking::AnsweredByFlag {
             return Ok(Confirmation::Flag);
         }
-        let is_terminal = io::stdin().is_terminal();
-        self.console.question(&format!("Promote {} into {}? Type yes to go on: ", plan.task, target(plan)));
-        let answer = read_answer(&mut io::stdin().lock());
-        let is_line_ended = is_terminal && matches!(&answer, Ok(Some(line)) if line.ends_with(b"\n"));
-        if !is_line_ended {
-            self.console.question("\n");
-        }
-        match (answer?.as_deref().map(<[u8]>::trim_ascii), is_terminal) {
+        let question = format!("Promote {} into {}? Type yes to go on: ", plan.task, target(plan));
+        let answer = answer::ask(self.console, &question)
+            .map_err(|error| unconfirmed("the answer could not be read").because(error))?;
+        match (answer.as_deref(), answer::is_typed()) {
             (Some(b"yes"), true) => Ok(Confirmation::Interactive),
             (Some(b"yes"), false) => Ok(Confirmation::Piped),
             (Some(b"y"), true) => Ok(Confirmation::Interactive),
@@ -74,28 +79,7 @@ pub(crate) fn target(plan: &PromotionPlan) -> String {
     format!("{} ({branch}, at {})", Escaped(&plan.host_path), plan.commit.short())
 }
 
-fn read_answer(input: &mut impl BufRead) -> Result<Option<Vec<u8>>, Failure> {
-    let mut line = Vec::new();
-    let read = input.take(LONGEST_ANSWER).read_until(b'\n', &mut line);
-    read.map_err(|error| unconfirmed("the answer could not be read").because(error))?;
-    Ok((!line.is_empty()).then_some(line))
-}
-
 fn unconfirmed(why: &str) -> Failure {
     Failure::new(FailureKind::PromotionRefused, format!("it was not confirmed: {why}; nothing was changed"))
         .with_hint("answer yes, or pass --yes where the approval was given elsewhere")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_answer_is_one_line_and_nothing_to_read_is_none() {
-        let read = |input: &[u8]| read_answer(&mut &input[..]).expect("readable");
-        assert_eq!(read(b"yes\nno\n").as_deref(), Some(&b"yes\n"[..]));
-        assert_eq!(read(b"yes").as_deref(), Some(&b"yes"[..]));
-        assert_eq!(read(b""), None);
-        assert_eq!(read(&[b'y'; 1000]).map(|answer| answer.len()), Some(LONGEST_ANSWER as usize));
-    }
 }

@@ -27,6 +27,23 @@ pub(crate) fn for_reading(paging: Paging) -> Result<Box<dyn Write>, Failure> {
     }
 }
 
+/// Where captured output goes.
+pub(crate) struct Logs {
+    /// Standard output.
+    pub(crate) stdout: Box<dyn Write>,
+    /// Standard error; `None` where a person reads both in one pager.
+    pub(crate) stderr: Option<Box<dyn Write>>,
+}
+
+/// The streams for captured output, each where it came from, or a pager for what would be seen on a terminal.
+pub(crate) fn for_logs(paging: Paging) -> Result<Logs, Failure> {
+    Ok(match Pager::start(paging) {
+        Some(pager) if io::stderr().is_terminal() => Logs { stdout: Box::new(BufWriter::new(pager)), stderr: None },
+        Some(pager) => Logs { stdout: Box::new(BufWriter::new(pager)), stderr: Some(for_error_content()?) },
+        None => Logs { stdout: for_content()?, stderr: Some(for_error_content()?) },
+    })
+}
+
 /// Standard error for what a workload wrote to it.
 pub(crate) fn for_error_content() -> Result<Box<dyn Write>, Failure> {
     content(io::stderr(), io::stderr().is_terminal())

@@ -90,14 +90,15 @@ fn is_written(written: &WrittenPolicy, key: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use isobox_domain::content::ContentId;
     use isobox_domain::policy::{NetworkAccess, ToolCalls};
-    use isobox_ports::PolicyError;
+    use isobox_ports::{PolicyError, PolicyFile};
 
     struct Written(Option<WrittenPolicy>);
 
     impl PolicySource for Written {
-        fn written(&self) -> Result<Option<WrittenPolicy>, PolicyError> {
-            Ok(self.0.clone())
+        fn read(&self) -> Result<Option<PolicyFile>, PolicyError> {
+            Ok(self.0.clone().map(|written| PolicyFile { digest: ContentId::new([0; 32]), written }))
         }
     }
 

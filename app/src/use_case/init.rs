@@ -1,14 +1,37 @@
 //! Sets up a repository: its policy, and an ignore rule for isobox's views.
 
 use crate::failure::{Failure, FailureKind};
+use isobox_domain::content::ContentId;
 use isobox_domain::repo_path::RepoPath;
-use isobox_ports::{PolicySource, ProjectFiles};
+use isobox_ports::{PolicyPins, PolicyPinsError, PolicySource, ProjectFiles};
+use std::path::Path;
 
 /// What it touches.
 #[derive(Clone, Copy)]
 pub(crate) struct Ports<'a> {
     pub(crate) files: &'a dyn ProjectFiles,
     pub(crate) policy: &'a dyn PolicySource,
+    pub(crate) pins: &'a dyn PolicyPins,
+}
+
+/// What `init` did.
+#[derive(Debug)]
+pub(crate) struct Done {
+    /// The paths that were written; none when everything was there before.
+    pub(crate) written: Vec<RepoPath>,
+    /// Whether the policy that lies there now is trusted.
+    pub(crate) trust: Trust,
+}
+
+/// Whether a policy is trusted.
+#[derive(Debug)]
+pub(crate) enum Trust {
+    /// It is.
+    Given,
+    /// Somebody wrote it, and the user has not said yet that it is trusted.
+    NotYet,
+    /// It was written here, but that could not be kept.
+    NotKept(PolicyPinsError),
 }
 
 /// Where isobox's files lie in a project.
@@ -16,11 +39,16 @@ const IGNORE_FILE: &str = ".gitignore";
 /// The rule that keeps views out of Git.
 const IGNORE_RULE: &str = ".isobox/tasks/";
 
-/// Writes the policy at `policy_path` with `policy_text`, unless there is one, and the ignore rule, unless it is there.
+/// Writes the policy `policy_text` at `policy_path`, unless there is one, and the ignore rule, unless it is there.
 ///
-/// The paths that were written; none when everything was there before. A policy that is there must be valid.
-pub(crate) fn init(ports: &Ports<'_>, policy_path: &str, policy_text: &str) -> Result<Vec<RepoPath>, Failure> {
-    let has_policy = ports.policy.load()?.is_some();
+/// A policy that is there must be valid. What is written here is trusted in the project with the common Git directory
+/// `host_path`; what others wrote is not.
+pub(crate) fn init(
+    ports: &Ports<'_>,
+    host_path: &Path,
+    (policy_path, policy_text): (&str, &str),
+) -> Result<Done, Failure> {
+    let has_policy = ports.policy.read()?.is_some();
     let ignore_file = path(IGNORE_FILE)?;
     let ignored = ports.files.read(&ignore_file)?.unwrap_or_default();
     let mut files = Vec::new();
@@ -33,7 +61,21 @@ pub(crate) fn init(ports: &Ports<'_>, policy_path: &str, policy_text: &str) -> R
     if !files.is_empty() {
         ports.files.write(&files)?;
     }
-    Ok(files.into_iter().map(|(path, _)| path).collect())
+    let own = (!has_policy).then(|| ContentId::new(*blake3::hash(policy_text.as_bytes()).as_bytes()));
+    Ok(Done { written: files.into_iter().map(|(path, _)| path).collect(), trust: trust(ports, host_path, own)? })
+}
+
+/// Trusts the policy that lies there now if its digest is `own`.
+fn trust(ports: &Ports<'_>, host_path: &Path, own: Option<ContentId>) -> Result<Trust, Failure> {
+    let trusted = ports.pins.load(host_path);
+    Ok(match ports.policy.read()? {
+        Some(file) if trusted.contains(&file.digest) => Trust::Given,
+        Some(file) if own == Some(file.digest) => {
+            let kept = ports.pins.keep(host_path, &trusted.with(file.digest, &file.written.resolved()));
+            kept.map_or_else(Trust::NotKept, |()| Trust::Given)
+        }
+        Some(_) | None => Trust::NotYet,
+    })
 }
 
 fn path(text: &str) -> Result<RepoPath, Failure> {
@@ -60,21 +102,41 @@ fn with_rule(mut ignored: Vec<u8>) -> Vec<u8> {
 mod tests {
     use super::*;
     use isobox_domain::policy::WrittenPolicy;
-    use isobox_ports::PolicyError;
     use isobox_ports::contract::project_files::{LinkTarget, Project};
-    use isobox_ports::fake::InMemoryProjectFiles;
+    use isobox_ports::fake::{InMemoryPolicyPins, InMemoryProjectFiles};
+    use isobox_ports::{PolicyError, PolicyFile};
+
+    const POLICY: &str = ".isobox/config.yaml";
 
     /// A policy is there if its file is.
     struct Policy<'a>(&'a InMemoryProjectFiles);
 
     impl PolicySource for Policy<'_> {
-        fn written(&self) -> Result<Option<WrittenPolicy>, PolicyError> {
-            Ok(self.0.is_there(".isobox/config.yaml").then(WrittenPolicy::default))
+        fn read(&self) -> Result<Option<PolicyFile>, PolicyError> {
+            let text = path(POLICY).ok().and_then(|path| self.0.read(&path).ok().flatten());
+            let digest = text.map(|text| ContentId::new(*blake3::hash(&text).as_bytes()));
+            Ok(digest.map(|digest| PolicyFile { digest, written: WrittenPolicy::default() }))
         }
     }
 
+    fn done(files: &InMemoryProjectFiles, pins: &InMemoryPolicyPins) -> Result<Done, Failure> {
+        let ports = Ports { files, policy: &Policy(files), pins };
+        init(&ports, Path::new("/home/ana/app/.git"), (POLICY, "the policy\n"))
+    }
+
     fn initialised(files: &InMemoryProjectFiles) -> Result<Vec<RepoPath>, Failure> {
-        init(&Ports { files, policy: &Policy(files) }, ".isobox/config.yaml", "the policy\n")
+        done(files, &InMemoryPolicyPins::default()).map(|done| done.written)
+    }
+
+    #[test]
+    fn what_is_written_here_is_trusted_and_what_others_wrote_is_not() {
+        let (files, pins) = (InMemoryProjectFiles::default(), InMemoryPolicyPins::default());
+        assert!(matches!(done(&files, &pins).expect("written").trust, Trust::Given));
+        assert!(matches!(done(&files, &pins).expect("there already").trust, Trust::Given));
+        // Even the very same bytes, when they came from somebody else.
+        assert!(matches!(done(&files, &InMemoryPolicyPins::default()).expect("there already").trust, Trust::NotYet));
+        files.write(&[(path(POLICY).expect("a path"), b"another\n".to_vec())]).expect("written");
+        assert!(matches!(done(&files, &pins).expect("there already").trust, Trust::NotYet));
     }
 
     #[test]
@@ -82,7 +144,7 @@ mod tests {
         let files = InMemoryProjectFiles::default();
         assert_eq!(initialised(&files).expect("written").len(), 2);
         assert_eq!(initialised(&files).expect("nothing to do"), []);
-        let policy = files.read(&path(".isobox/config.yaml").expect("a path")).expect("readable");
+        let policy = files.read(&path(POLICY).expect("a path")).expect("readable");
         assert_eq!(policy.as_deref(), Some(&b"the policy\n"[..]));
     }
 

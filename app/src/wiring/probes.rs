@@ -2,7 +2,7 @@
 
 use super::Location;
 use isobox_git::{GixRepository, RepositoryProbe};
-use isobox_host::{InstallationProbe, YamlPolicySource};
+use isobox_host::{Directories, FsPolicyPins, InstallationProbe, PolicyTrustProbe, YamlPolicySource};
 use isobox_ports::HostProbe;
 use isobox_sandbox::SandboxProbe;
 use isobox_store::StoreProbe;
@@ -18,5 +18,7 @@ pub(crate) fn with_probes<T>(directory: &Path, look: impl FnOnce(&[&dyn HostProb
     };
     let policy = YamlPolicySource::new(usable.root());
     let store = StoreProbe::new(&Location::of_project(&usable).records);
-    look(&[&installation, &sandbox, &repository, &policy, &store])
+    let pins = FsPolicyPins::new(Directories::from_environment());
+    let trust = PolicyTrustProbe::new(policy.clone(), pins, usable.common_dir().to_owned());
+    look(&[&installation, &sandbox, &repository, &policy, &trust, &store])
 }

@@ -67,6 +67,7 @@ fn a_project_that_is_set_up_is_ready() {
             "repository.clean",
             "views.ignored",
             "policy",
+            "policy.trust",
             "store.writable",
         ] {
             assert_eq!(severity(&told, check), "ok", "{user:?} {check} {told:#}");

@@ -4,34 +4,6 @@ use crate::support::{assert_refused, tool};
 use isobox_tests::{Outcome, Project, User, isobox_program, outcome};
 use std::fs;
 
-/// What a bash that has read isobox's completions offers for the last of `words`.
-fn offered(project: &Project, words: &[&str]) -> Vec<String> {
-    let script = r#"source <(isobox completions bash)
-        COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_TYPE=63
-        _clap_complete_isobox isobox "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
-        printf '%s\n' "${COMPREPLY[@]}""#;
-    let directory = isobox_program().parent().expect("a directory").to_owned();
-    let mut bash = project.command("bash");
-    bash.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", directory.display()));
-    bash.args(["-c", script, "bash"]).args(words);
-    let completed = outcome(bash.output().expect("run bash"));
-    assert_eq!((completed.code, completed.stderr.as_str()), (0, ""), "{completed:?}");
-    completed.stdout.lines().map(str::to_owned).collect()
-}
-
-#[test]
-fn bash_completes_commands_flags_tasks_and_paths() {
-    let project = Project::initialised(User::Current);
-    assert!(offered(&project, &["isobox", "prom"]).contains(&"promote".to_owned()));
-    assert!(offered(&project, &["isobox", "list", "--sta"]).contains(&"--state".to_owned()));
-    assert!(offered(&project, &["isobox", "list", "--state", "un"]).contains(&"unreviewed".to_owned()));
-    assert_eq!(offered(&project, &["isobox", "show", "task-"]), [""]);
-    let task = tool(&project, "echo change >> README.md; echo new > notes; rm run.sh");
-    assert_eq!(offered(&project, &["isobox", "show", "task-"]), [task.as_str()]);
-    assert_eq!(offered(&project, &["isobox", "workspace", "dispose", &task[..9]]), [task.as_str()]);
-    assert_eq!(offered(&project, &["isobox", "cat", &format!("{task}:n")]), [format!("{task}:notes")]);
-}
-
 #[test]
 fn every_shell_gets_a_script_and_asking_runs_nothing() {
     let project = Project::initialised(User::Current);
@@ -119,7 +91,7 @@ fn detail_is_told_where_it_is_asked_for() {
 #[test]
 fn a_pager_shows_what_is_read_on_a_terminal_and_nothing_else() {
     let project = Project::initialised(User::Current);
-    let task = tool(&project, r"printf 'a\033[2J\n' > README.md");
+    let task = tool(&project, r"printf 'a\033[2J\n' > README.md; printf 'said\033[2J\n'; echo and complained >&2");
     let paged = project.scratch().join("paged");
     let with_pager = |arguments: &[&str]| {
         // Only `script` gives a program a terminal for its input, too.
@@ -136,6 +108,15 @@ fn a_pager_shows_what_is_read_on_a_terminal_and_nothing_else() {
     assert_eq!(code, 0);
     assert!(through.contains("+a\\x1b[2J\n"), "{through}");
     assert!(with_pager(&["show", &task]).1.is_some_and(|through| through.contains(&task)));
+    let (code, through) = with_pager(&["logs", &task]);
+    assert_eq!((code, through.as_deref()), (0, Some("said\\x1b[2J\nand complained\n")));
+    assert_eq!(with_pager(&["logs", "--stderr", &task]).1.as_deref(), Some("and complained\n"));
+    assert_eq!(with_pager(&["logs", "--follow", &task]).1, None);
+    // What does not go to the terminal goes where it was sent.
+    let (_, through) = with_pager(&["logs", &task, "2>&1 > /dev/null"]);
+    assert_eq!(through, None);
+    let (_, through) = with_pager(&["logs", &task, "2> /dev/null"]);
+    assert_eq!(through.as_deref(), Some("said\\x1b[2J\n"));
     assert_eq!(with_pager(&["--no-pager", "diff", &task]).1, None);
     assert_eq!(with_pager(&["list"]).1, None);
     let mut piped = project.isobox_command(&["diff", &task]);

@@ -1,6 +1,7 @@
 //! The `isobox` program as a person or a script meets it: commands, flags, streams, exit codes, files.
 
 mod act;
+mod completion;
 mod doctor;
 mod init;
 mod learn;
@@ -14,5 +15,6 @@ mod streams;
 mod support;
 mod surroundings;
 mod terminal;
+mod trust;
 mod usage;
 mod verify;

@@ -89,7 +89,7 @@ fn names_with_line_feeds_are_shown_escaped_and_work() {
     let odd = project.scratch().join("odd\nname");
     let cloned = project.command("git").args(["clone", "-q", "."]).arg(&odd).status().expect("run git");
     assert!(cloned.success());
-    let mut command = project.isobox_command(&["tool", "--", "sh", "-c", "echo x > 'new\nfile'"]);
+    let mut command = project.isobox_command(&["tool", "--trust-policy", "--", "sh", "-c", "echo x > 'new\nfile'"]);
     let run = outcome(command.current_dir(&odd).output().expect("run isobox"));
     assert_eq!(run.code, 0, "{run:?}");
     let mut command = project.isobox_command(&["promote", "--yes", "@latest"]);

@@ -46,7 +46,7 @@ fn the_schema_is_json_and_has_every_key_that_a_policy_shows() {
 #[test]
 fn a_project_may_narrow_a_users_policy_and_never_widen_it() {
     let project = Project::bare(User::Current);
-    project.write(".isobox/config.yaml", &format!("{HEAD}network:\n  default: inherited\nruntime_backend: host\n"));
+    project.write_policy(&format!("{HEAD}network:\n  default: inherited\nruntime_backend: host\n"));
     project.write(".gitignore", ".isobox/tasks/\n");
     project.commit_all("policy");
     user_policy(&project, "network:\n  default: deny\nruntime_backend: auto\n");

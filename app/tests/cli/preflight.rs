@@ -29,7 +29,7 @@ fn a_dirty_repository_is_refused_with_its_first_ten_entries_and_a_count() {
 fn a_project_without_policy_and_one_that_forbids_tool_calls_are_told_apart() {
     let project = Project::bare(User::Current);
     assert_refused(&project.isobox(&["tool", "--", "true"]), 125, &["isobox tool preflight", "isobox init"]);
-    project.write(".isobox/config.yaml", "api_version: isobox.dev/v1alpha1\nkind: ProjectPolicy\n");
+    project.write_policy("api_version: isobox.dev/v1alpha1\nkind: ProjectPolicy\n");
     project.commit_all("Policy");
     assert_refused(&project.isobox(&["tool", "--", "true"]), 125, &["isobox tool preflight", "tool_call.enabled"]);
     assert_nothing_was_made(&project);
@@ -63,8 +63,7 @@ fn what_cannot_be_enforced_yet_is_refused_by_name() {
     ] {
         assert_refused(&project.isobox(arguments), 125, &[word]);
     }
-    project.write(
-        ".isobox/config.yaml",
+    project.write_policy(
         "api_version: isobox.dev/v1alpha1\nkind: ProjectPolicy\ntool_call:\n  enabled: true\nnetwork:\n  default: deny\n  allow: [example.com]\n",
     );
     project.commit_all("Policy");

@@ -162,6 +162,89 @@ fn versions_and_errors_are_described() {
     }
 }
 
+#[test]
+fn what_doctor_and_policy_commands_find_is_described() {
+    let project = Project::bare(User::Current);
+    let described = |name: &str, arguments: &[&str], code: i32| {
+        let ran = project.isobox(arguments);
+        assert_eq!(ran.code, code, "{ran:?}");
+        assert_described(name, &document(&ran));
+        document(&ran)
+    };
+    assert_eq!(described("policy", &["policy", "show", "--effective", "--json"], 0)["trusted"], Value::Null);
+    described("doctor", &["doctor", "--json"], 0);
+    project.write(".isobox/config.yaml", "network: {default: dney, port: 1}\n");
+    let checked = described("policy-check", &["policy", "check", "--json"], 3);
+    assert_eq!(checked["files"][0]["mistakes"].as_array().expect("mistakes").len(), 4, "{checked:#}");
+    described("doctor", &["doctor", "--json"], 1);
+    let head = "api_version: isobox.dev/v1alpha1\nkind: ProjectPolicy\n";
+    project.write(".isobox/config.yaml", head);
+    assert_eq!(described("policy-check", &["policy", "check", "--json"], 0)["valid"], true);
+    described("policy", &["policy", "show", "--json"], 0);
+    described("doctor", &["doctor", "--json"], 0);
+}
+
+#[test]
+fn what_an_import_took_over_and_what_it_did_not_is_described() {
+    let project = Project::initialised(User::Current);
+    tool(&project, "echo change >> README.md");
+    let old = project.scratch().join("old");
+    let shown = old.display().to_string();
+    assert_eq!(project.isobox(&["export", "--layout", "v1", "@latest", &shown]).code, 0);
+    fs::create_dir(old.join("task-0000000000000001")).expect("a folder");
+    fs::write(old.join("task-0000000000000001/record.json"), "{").expect("a record that is none");
+    let records = project.scratch().join("records").display().to_string();
+    let import = || project.isobox(&["import", "--json", "--records", &records, &shown, "/no/such/place"]);
+    for expected in [("imported", 1), ("unchanged", 1)] {
+        let imported = import();
+        assert_eq!(imported.code, 1, "{imported:?}");
+        let told = document(&imported);
+        assert_described("import", &told);
+        assert_eq!(told[expected.0], expected.1, "{told:#}");
+        assert_eq!(told["directories"].as_array().expect("directories").len(), 2, "{told:#}");
+    }
+}
+
+/// Every command that takes `--json`, and the schema of what it prints then.
+const DOCUMENTS: [(&str, &str); 8] = [
+    ("doctor", "doctor"),
+    ("import", "import"),
+    ("list", "list"),
+    ("policy check", "policy-check"),
+    ("policy show", "policy"),
+    ("show", "record"),
+    ("version", "version"),
+    ("workspace list", "workspaces"),
+];
+
+#[test]
+fn every_command_that_prints_a_document_has_a_schema_and_no_other_does() {
+    let project = Project::bare(User::Current);
+    let help = |command: &str| {
+        let words: Vec<&str> = command.split(' ').chain(["--help"]).filter(|word| !word.is_empty()).collect();
+        project.isobox(&words).stdout
+    };
+    let commands = |of: &str| -> Vec<String> {
+        let text = help(of);
+        let list = text.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap_or_default();
+        let name =
+            |line: &str| line.strip_prefix("  ")?.split(' ').next().filter(|name| !name.is_empty()).map(str::to_owned);
+        list.lines().filter_map(name).collect()
+    };
+    let mut found = Vec::new();
+    for command in commands("") {
+        let below = commands(&command).into_iter().map(|sub| format!("{command} {sub}"));
+        found.extend(
+            std::iter::once(command.clone())
+                .chain(below)
+                .filter(|name| help(name).contains("  --json\n") || help(name).contains("  --json ")),
+        );
+    }
+    found.sort();
+    assert_eq!(found, DOCUMENTS.map(|(command, _)| command));
+    DOCUMENTS.iter().for_each(|(_, name)| assert_eq!(schema(name)["type"], "object"));
+}
+
 fn events(project: &Project) -> Vec<Value> {
     let text = fs::read_to_string(project.scratch().join("events")).expect("events");
     text.lines().map(|line| serde_json::from_str(line).expect("a document a line")).collect()

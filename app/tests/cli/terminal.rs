@@ -1,25 +1,13 @@
 //! What a terminal is shown.
 
-use crate::support::tool;
-use isobox_tests::{Project, User};
-use nix::pty::openpty;
-use std::fs::File;
-use std::io::{self, Read};
-use std::process::Stdio;
+use crate::support::{terminal, tool};
+use isobox_tests::{Project, User, isobox_program, outcome};
 
 /// What `arguments` print with standard output and standard error on a terminal.
 fn on_a_terminal(project: &Project, arguments: &[&str]) -> String {
-    let pty = openpty(None, None).expect("a terminal");
-    let mut command = project.isobox_command(arguments);
-    command.stdin(Stdio::null()).stdout(pty.slave.try_clone().expect("a copy")).stderr(pty.slave);
-    let mut child = command.spawn().expect("run isobox");
-    drop(command);
-    let mut shown = Vec::new();
-    // A terminal whose last program has gone reads as EIO; see pty(7).
-    let read = File::from(pty.master).read_to_end(&mut shown);
-    assert!(read.is_ok() || read.is_err_and(|error: io::Error| error.raw_os_error() == Some(nix::libc::EIO)));
-    assert_eq!(child.wait().expect("wait").code(), Some(0));
-    String::from_utf8(shown).expect("text")
+    let (code, shown) = terminal(project, arguments, None);
+    assert_eq!(code, 0, "{shown}");
+    shown
 }
 
 const HOSTILE: &str = r"printf 'a\033[2Jb\r\n\342\200\256c\377\n'";
@@ -48,4 +36,26 @@ fn hostile_names_are_shown_escaped_on_a_terminal_and_raw_in_a_pipe() {
     assert_eq!(project.isobox(&["diff", "--name-only", &task]).stdout, "x\u{1b}[2J\n");
     assert!(!on_a_terminal(&project, &["diff", &task]).contains('\u{1b}'));
     assert!(!on_a_terminal(&project, &["show", &task]).contains('\u{1b}'));
+}
+
+/// What `isobox export` shows on a terminal where every directory takes its time.
+fn slow_export(project: &Project, name: &str, flags: &str) -> String {
+    let (isobox, destination) = (isobox_program(), project.scratch().join(name));
+    let slowly = "strace -f -q -o /dev/null --inject=?mkdir,mkdirat:delay_enter=1300000";
+    let line = format!("{slowly} {} {flags} export @latest {}", isobox.display(), destination.display());
+    let shown = outcome(project.command("script").args(["-qec", &line, "/dev/null"]).output().expect("run script"));
+    assert_eq!(shown.code, 0, "{shown:?}");
+    shown.stdout
+}
+
+#[test]
+fn what_takes_a_while_is_told_on_a_terminal_and_nothing_of_it_stays() {
+    let project = Project::initialised(User::Current);
+    tool(&project, "echo said");
+    let shown = slow_export(&project, "told", "");
+    let (before, after) = shown.rsplit_once("\x1b8\x1b[J").unwrap_or_else(|| panic!("{shown:?}"));
+    assert!(before.contains("\x1b7exporting… (1 s)"), "{shown:?}");
+    assert!(after.starts_with("exported task-"), "{shown:?}");
+    assert_eq!(slow_export(&project, "quiet", "--quiet"), "");
+    assert!(!slow_export(&project, "json", "--json-errors").contains('\x1b'));
 }

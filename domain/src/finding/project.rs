@@ -1,7 +1,7 @@
 //! Findings about a project: its repository, policy, Views and Task Store.
 
 use super::Finding;
-use crate::fact::{Fact, IgnoreCoverage, Refused, Room, StoreHealth, Trial};
+use crate::fact::{Fact, IgnoreCoverage, Refused, Room, StoreHealth, Trial, Trust};
 use crate::policy::ToolCalls;
 
 /// Below this a Task is refused: it is what the Task Store asks for before a workload starts.
@@ -23,6 +23,7 @@ pub(super) fn judge(fact: &Fact) -> Option<Finding> {
         Fact::Dirt(first, count) => dirt(first, *count),
         Fact::Views(coverage) => views(coverage),
         Fact::NoPolicy(_) | Fact::Policy(..) | Fact::BadPolicy(_) => policy(fact),
+        Fact::PolicyTrust(path, trust) => self::trust(path, *trust),
         Fact::Store(host_path, health) => store(host_path, health),
         Fact::StoreWritable(trial) => writable(trial),
         Fact::StoreRoom(room) => self::room(*room),
@@ -93,6 +94,16 @@ fn policy(fact: &Fact) -> Finding {
                 .fix_if_known((!fix.is_empty()).then(|| fix.join("\n")))
         }
         _ => Finding::project("policy", tried, ""),
+    }
+}
+
+fn trust(path: &str, trust: Trust) -> Finding {
+    let finding = Finding::project("policy.trust", "looked for the digest of the policy among those you trust", path);
+    match trust {
+        Trust::Given => finding,
+        Trust::Missing => finding
+            .warning("`isobox tool` and `isobox run` ask about it first, and are refused where nobody can answer")
+            .fix("look at it by `isobox policy show`, then run `isobox policy trust`"),
     }
 }
 

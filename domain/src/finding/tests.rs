@@ -1,7 +1,7 @@
 //! What facts mean.
 
 use super::*;
-use crate::fact::{Duplicate, IgnoreCoverage, Namespace, Refused, Relation, Room, Running, StoreHealth, Trial};
+use crate::fact::{Duplicate, IgnoreCoverage, Namespace, Refused, Relation, Room, Running, StoreHealth, Trial, Trust};
 
 fn one(fact: Fact) -> Finding {
     let found = findings(&[fact]);
@@ -73,6 +73,7 @@ fn what_a_person_can_put_right_in_a_project_is_a_warning_with_a_fix() {
     for fact in [
         Fact::NoRepository,
         Fact::NoPolicy("/p".to_owned()),
+        Fact::PolicyTrust("/p".to_owned(), Trust::Missing),
         Fact::Views(Ok(IgnoreCoverage::NotIgnored)),
         Fact::Views(Ok(IgnoreCoverage::Tracked)),
         Fact::Dirt(Ok(vec!["untracked: a".to_owned()]), 12),
@@ -91,6 +92,7 @@ fn a_healthy_project_has_nothing_to_say_but_ok() {
         Fact::Repository(Ok("/p".to_owned())),
         Fact::Dirt(Ok(Vec::new()), 0),
         Fact::Views(Ok(IgnoreCoverage::Ignored)),
+        Fact::PolicyTrust("/p".to_owned(), Trust::Given),
         Fact::Store("/s".to_owned(), StoreHealth::Readable { read: 3 }),
         Fact::StoreWritable(works()),
         Fact::StoreRoom(Room { bytes: 1 << 40, files: Some(1 << 20) }),

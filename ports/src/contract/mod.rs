@@ -6,6 +6,7 @@ pub mod host_probe;
 pub mod machine;
 pub mod object_store;
 pub mod open_attempts;
+pub mod policy_pins;
 pub mod policy_source;
 pub mod project_files;
 pub mod promotion;

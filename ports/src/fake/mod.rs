@@ -2,6 +2,7 @@
 
 mod machine;
 mod open_attempts;
+mod policy_pins;
 mod project_files;
 mod recording_sink;
 mod repository;
@@ -11,6 +12,7 @@ mod store_attempt;
 mod workspaces;
 
 pub use machine::{CountingTaskIds, FixedClock};
+pub use policy_pins::InMemoryPolicyPins;
 pub use project_files::InMemoryProjectFiles;
 pub use recording_sink::RecordingSink;
 pub use repository::InMemoryRepository;

@@ -2,8 +2,8 @@
 
 use super::YamlPolicySource;
 use isobox_domain::escape::Escaped;
-use isobox_domain::fact::{Fact, Refused};
-use isobox_ports::{HostProbe, PolicyError, PolicySource};
+use isobox_domain::fact::Fact;
+use isobox_ports::{HostProbe, PolicySource};
 
 impl HostProbe for YamlPolicySource {
     fn facts(&self) -> Vec<Fact> {
@@ -11,19 +11,7 @@ impl HostProbe for YamlPolicySource {
         vec![match self.load() {
             Ok(Some(policy)) => Fact::Policy(shown, policy.tool_calls),
             Ok(None) => Fact::NoPolicy(shown),
-            Err(error) => Fact::BadPolicy(mistakes(&error)),
+            Err(error) => Fact::BadPolicy(error.mistakes()),
         }]
-    }
-}
-
-fn mistakes(error: &PolicyError) -> Vec<Refused> {
-    match error {
-        PolicyError::Invalid { excerpt, hint, further, .. } => {
-            let excerpt = excerpt.as_ref().map(|excerpt| format!("\n{excerpt}")).unwrap_or_default();
-            let first = Refused { reason: format!("{error}{excerpt}"), hint: hint.as_deref().map(str::to_owned) };
-            let further = further.iter().map(|reason| Refused { reason: reason.clone(), hint: None });
-            std::iter::once(first).chain(further).collect()
-        }
-        PolicyError::Io { source, .. } => vec![Refused { reason: format!("{error}: {source}"), hint: None }],
     }
 }

@@ -2,9 +2,9 @@
 
 use super::schema::FileKind;
 use super::{LONGEST_POLICY_BYTES, POLICY_PATH, PolicyProblem, parse_written};
+use isobox_domain::content::ContentId;
 use isobox_domain::escape::Escaped;
-use isobox_domain::policy::WrittenPolicy;
-use isobox_ports::{Cause, PolicyError, PolicySource};
+use isobox_ports::{Cause, PolicyError, PolicyFile, PolicySource};
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
 use std::fs::{File, OpenOptions};
@@ -80,7 +80,7 @@ impl YamlPolicySource {
 }
 
 impl PolicySource for YamlPolicySource {
-    fn written(&self) -> Result<Option<WrittenPolicy>, PolicyError> {
+    fn read(&self) -> Result<Option<PolicyFile>, PolicyError> {
         let file = match self.open() {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -95,7 +95,8 @@ impl PolicySource for YamlPolicySource {
         }
         let mut bytes = Vec::new();
         file.take(LONGEST_POLICY_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|error| self.io(error))?;
-        parse_written(&bytes, self.kind).map(Some).map_err(|problems| self.all_invalid(problems))
+        let written = parse_written(&bytes, self.kind).map_err(|problems| self.all_invalid(problems))?;
+        Ok(Some(PolicyFile { digest: ContentId::new(*blake3::hash(&bytes).as_bytes()), written }))
     }
 }
 
@@ -132,6 +133,16 @@ mod tests {
         let project = project();
         fs::write(project.path().join(POLICY_PATH), default_policy_text()).unwrap();
         assert_eq!(load(project.path()).unwrap(), parse_policy(default_policy_text().as_bytes()).ok());
+    }
+
+    #[test]
+    fn the_digest_is_of_every_byte_that_was_read() {
+        let project = project();
+        for text in [default_policy_text().to_owned(), default_policy_text().to_owned() + "\n"] {
+            fs::write(project.path().join(POLICY_PATH), &text).unwrap();
+            let file = YamlPolicySource::new(project.path()).read().unwrap().unwrap();
+            assert_eq!(file.digest, ContentId::new(*blake3::hash(text.as_bytes()).as_bytes()));
+        }
     }
 
     #[test]

@@ -1,0 +1,48 @@
+//! A question to a person, and the answer.
+
+use crate::output::console::Console;
+use std::io::{self, BufRead, IsTerminal, Read};
+
+/// Longest answer that is read, in bytes: `yes` and some room for blanks.
+const LONGEST: u64 = 64;
+
+/// Whether somebody sits there: a terminal to read the answer from, and one that shows the question.
+pub(crate) fn is_anybody_there() -> bool {
+    is_typed() && io::stderr().is_terminal()
+}
+
+/// Whether answers are typed on a terminal.
+pub(crate) fn is_typed() -> bool {
+    io::stdin().is_terminal()
+}
+
+/// Asks on standard error, and reads a line of standard input, blanks around it left out; `None` where there is none.
+pub(crate) fn ask(console: Console, question: &str) -> io::Result<Option<Vec<u8>>> {
+    console.question(question);
+    let answer = read(&mut io::stdin().lock());
+    let is_line_ended = is_typed() && matches!(&answer, Ok(Some(line)) if line.ends_with(b"\n"));
+    if !is_line_ended {
+        console.question("\n");
+    }
+    Ok(answer?.map(|line| line.trim_ascii().to_vec()))
+}
+
+fn read(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
+    let mut line = Vec::new();
+    input.take(LONGEST).read_until(b'\n', &mut line)?;
+    Ok((!line.is_empty()).then_some(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_one_line_and_nothing_to_read_is_none() {
+        let read = |input: &[u8]| read(&mut &input[..]).expect("readable");
+        assert_eq!(read(b"yes\nno\n").as_deref(), Some(&b"yes\n"[..]));
+        assert_eq!(read(b"yes").as_deref(), Some(&b"yes"[..]));
+        assert_eq!(read(b""), None);
+        assert_eq!(read(&[b'y'; 1000]).map(|answer| answer.len()), Some(LONGEST as usize));
+    }
+}

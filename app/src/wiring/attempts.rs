@@ -1,0 +1,76 @@
+//! The ports of an attempt, of what is left of one, and of a Promotion.
+
+use super::{Project, Store, clock, open_records};
+use crate::output::console::Console;
+use crate::output::working::ToldWorkspaces;
+use crate::use_case::{attempt, promote, recover, settle};
+use isobox_host::RandomTaskIds;
+use isobox_ports::RuntimeBackend;
+use std::os::unix::ffi::OsStrExt;
+
+impl Project {
+    /// Hands the ports of an attempt to `act`.
+    pub(crate) fn with_attempt_ports<T>(
+        &self,
+        console: Console,
+        store: &Store,
+        act: impl FnOnce(&attempt::Ports<'_>) -> T,
+    ) -> T {
+        let backends: [&dyn RuntimeBackend; 2] = [&self.backends.0, &self.backends.1];
+        act(&attempt::Ports {
+            repository: &self.repository,
+            workspaces: &self.told_workspaces(console),
+            backends: &backends,
+            attempts: &store.store,
+            records: &store.store,
+            objects: &store.store,
+            views: &store.views,
+            clock: clock(),
+            task_ids: &RandomTaskIds,
+        })
+    }
+
+    /// Its Workspaces, whose long operations `console` tells of.
+    pub(crate) fn told_workspaces(&self, console: Console) -> ToldWorkspaces<'_> {
+        ToldWorkspaces { inner: &self.workspaces, console }
+    }
+
+    /// The ports of a recovery with these Workspaces.
+    pub(crate) fn recover_ports<'a>(
+        &'a self,
+        store: &'a Store,
+        workspaces: &'a ToldWorkspaces<'_>,
+    ) -> recover::Ports<'a> {
+        recover::Ports {
+            workspaces,
+            attempts: &store.store,
+            records: &store.store,
+            objects: &store.store,
+            views: &store.views,
+            clock: clock(),
+        }
+    }
+
+    /// The ports that settle a killed Promotion.
+    pub(crate) fn settle_ports(&self) -> settle::Ports<'_> {
+        settle::Ports { repository: &self.repository, open_records: &open_records }
+    }
+
+    /// The ports of a Promotion.
+    pub(crate) fn promote_ports<'a>(&'a self, store: &'a Store) -> promote::Ports<'a> {
+        promote::Ports {
+            repository: &self.repository,
+            attempts: &store.store,
+            records: &store.store,
+            objects: &store.store,
+            views: &store.views,
+            clock: clock(),
+            open_records: &open_records,
+        }
+    }
+
+    /// The records directory, as a Promotion's receipt keeps it.
+    pub(crate) fn records_directory(&self) -> Vec<u8> {
+        self.location.records.as_os_str().as_bytes().to_vec()
+    }
+}

@@ -1,0 +1,179 @@
+//! Trust of a policy that somebody else wrote: asked for once, pinned to the bytes of the file.
+
+use crate::support::{assert_refused, document, terminal};
+use isobox_tests::{Outcome, Project, User, ignored, outcome};
+use std::fs;
+use std::path::PathBuf;
+
+const HEAD: &str = "api_version: isobox.dev/v1alpha1\nkind: ProjectPolicy\ntool_call:\n  enabled: true\n";
+
+/// A repository as somebody finds it who has cloned it: with a policy that lets workloads use the network.
+fn cloned(user: User) -> Project {
+    let project = Project::bare(user);
+    project.write(".isobox/config.yaml", &format!("{HEAD}network:\n  default: inherited\n"));
+    project.write(".gitignore", ".isobox/tasks/\n");
+    project.commit_all("policy");
+    project
+}
+
+fn pins(project: &Project) -> Vec<PathBuf> {
+    let folder = fs::read_dir(project.home().join(".local/state/isobox/trusted-policies"));
+    folder.map(|files| files.map(|file| file.expect("a file").path()).collect()).unwrap_or_default()
+}
+
+fn assert_untrusted(refused: &Outcome, project: &Project) {
+    assert_refused(refused, 125, &["is not trusted yet; nothing was started", "--trust-policy", "isobox policy show"]);
+    assert_eq!(project.workspaces(), Vec::<PathBuf>::new());
+    assert!(!project.repository().join(".git/isobox").exists());
+    assert_eq!(pins(project), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_fresh_clone_runs_nothing_and_leaves_nothing_until_its_policy_is_trusted() {
+    for user in [User::Current, User::Ordinary] {
+        let project = cloned(user);
+        let mark = project.scratch().join("mark");
+        let touch = format!("touch {}", mark.display());
+        for arguments in [&["tool"][..], &["run"], &["run", "--backend", "host"], &["run", "--network=deny"]] {
+            let refused = project.isobox(&[arguments, &["--", "sh", "-c", &touch]].concat());
+            assert_untrusted(&refused, &project);
+        }
+        assert!(!mark.exists());
+        let tool = project.isobox(&["tool", "--trust-policy", "--", "true"]);
+        assert_refused(&tool, 0, &["network=inherited"]);
+        for arguments in [["tool", "--", "true"], ["run", "--", "true"], ["rerun", "@latest", "--current"]] {
+            assert_refused(&project.isobox(&arguments), 0, &["network=inherited"]);
+        }
+        assert_eq!(pins(&project).len(), 1);
+    }
+}
+
+#[test]
+fn an_edit_is_trusted_anew_and_going_back_is_not_asked_about() {
+    let project = cloned(User::Current);
+    let trust = project.isobox(&["policy", "trust"]);
+    assert_eq!(trust.code, 0, "{trust:?}");
+    let line = |key: &str| trust.stdout.lines().find(|line| line.trim_start().starts_with(key)).expect(key).to_owned();
+    assert!(line("network.default").ends_with(" inherited") && line("tool_call.enabled").ends_with(" true"));
+    assert_refused(&project.isobox(&["tool", "--", "true"]), 0, &[]);
+    let before = project.read(".isobox/config.yaml");
+    project.write(".isobox/config.yaml", HEAD);
+    project.commit_all("narrower");
+    let refused = project.isobox(&["tool", "--", "true"]);
+    assert_refused(&refused, 125, &["not one that you trusted", "`network.default` is deny and was inherited"]);
+    assert_refused(&project.isobox(&["rerun", "@latest"]), 125, &["not one that you trusted"]);
+    project.write(".isobox/config.yaml", &format!("{before}# a comment is a change, too\n"));
+    project.commit_all("comment");
+    assert_refused(&project.isobox(&["tool", "--", "true"]), 125, &["not one that you trusted"]);
+    project.write(".isobox/config.yaml", &before);
+    project.commit_all("back");
+    assert_refused(&project.isobox(&["tool", "--", "true"]), 0, &[]);
+    assert_eq!(project.isobox(&["policy", "distrust"]).code, 0);
+    assert_refused(&project.isobox(&["tool", "--", "true"]), 125, &["is not trusted yet"]);
+}
+
+#[test]
+fn a_person_is_asked_on_a_terminal_and_what_is_shown_cannot_deceive() {
+    let project = cloned(User::Current);
+    project.write(".isobox/config.yaml", &format!("{HEAD}filesystem:\n  read: [\"/opt/\\e[2Jx\"]\n"));
+    project.commit_all("hostile");
+    let policy = || document(&project.isobox(&["policy", "show", "--json"]))["trusted"].as_bool();
+    for answer in ["no\n", "\n", "yes please\n", "\u{4}"] {
+        let (code, shown) = terminal(&project, &["--color=never", "tool", "--", "true"], Some(answer));
+        assert_eq!((code, policy()), (125, Some(false)), "{shown}");
+        for word in ["You have not trusted", "filesystem.read", "[/opt/\\x1b[2Jx]", "nothing was started"] {
+            assert!(shown.contains(word), "`{word}` is not in {shown}");
+        }
+        assert!(!shown.contains('\u{1b}') && !shown.contains("records.views"), "{shown}");
+    }
+    assert_untrusted(&project.isobox(&["tool", "--", "true"]), &project);
+    project.write(".isobox/config.yaml", HEAD);
+    project.commit_all("harmless");
+    let (code, shown) = terminal(&project, &["tool", "--", "echo", "said"], Some("yes\n"));
+    assert_eq!((code, policy()), (0, Some(true)), "{shown}");
+    assert!(shown.contains("Trust this policy?") && shown.contains("said\r\n"), "{shown}");
+    let (code, shown) = terminal(&project, &["tool", "--", "true"], Some(""));
+    assert!(code == 0 && !shown.contains("Trust"), "{shown}");
+}
+
+#[test]
+fn what_is_piped_in_is_the_workloads_and_no_answer() {
+    let project = cloned(User::Current);
+    let mut command = project.command("sh");
+    command.args(["-c", "echo yes | \"$0\" tool -- cat"]).arg(isobox_tests::isobox_program());
+    assert_untrusted(&outcome(command.output().expect("run sh")), &project);
+}
+
+#[test]
+fn pins_of_another_user_do_not_count() {
+    if !nix::unistd::geteuid().is_root() {
+        return ignored("pins of another user", "the tests do not run as root");
+    }
+    let project = cloned(User::Ordinary);
+    assert_eq!(project.isobox(&["policy", "trust"]).code, 0);
+    assert_refused(&project.isobox_by_sudo(&["tool", "--", "true"]), 125, &["is not trusted yet"]);
+    // Not even where root looks into that user's directories.
+    let mut command = std::process::Command::new(isobox_tests::isobox_program());
+    command.args(["tool", "--", "true"]).current_dir(project.repository()).env("HOME", project.home());
+    command
+        .env("SUDO_UID", "65533")
+        .env("SUDO_GID", "65533")
+        .env_remove("XDG_STATE_HOME")
+        .stdin(std::process::Stdio::null());
+    let by_root = outcome(command.output().expect("run isobox"));
+    assert_refused(&by_root, 125, &["is not trusted yet"]);
+    assert_refused(&project.isobox(&["tool", "--", "true"]), 0, &[]);
+}
+
+#[test]
+fn a_damaged_pin_is_asked_about_again_and_made_whole() {
+    let project = cloned(User::Current);
+    for damage in [&b""[..], b"isobox trusted policies 1\nb3:", b"\xff\0"] {
+        assert_eq!(project.isobox(&["policy", "trust"]).code, 0);
+        fs::write(&pins(&project)[0], damage).expect("damage");
+        assert_refused(&project.isobox(&["tool", "--", "true"]), 125, &["is not trusted yet"]);
+        assert_refused(&project.isobox(&["tool", "--trust-policy", "--", "true"]), 0, &[]);
+        assert_refused(&project.isobox(&["tool", "--", "true"]), 0, &[]);
+    }
+}
+
+#[test]
+fn init_trusts_what_it_writes_and_says_when_it_found_another_policy() {
+    let project = Project::initialised(User::Current);
+    let shown = document(&project.isobox(&["policy", "show", "--json"]));
+    assert_eq!(shown["trusted"], true, "{shown}");
+    let found = cloned(User::Current);
+    assert_refused(&found.isobox(&["init"]), 0, &["not trusted its policy yet", "isobox policy trust"]);
+    assert_refused(&found.isobox(&["policy", "show"]), 0, &["not trusted this policy yet"]);
+    assert_untrusted(&found.isobox(&["tool", "--", "true"]), &found);
+}
+
+#[test]
+fn working_trees_of_a_repository_share_what_is_trusted_and_clones_do_not() {
+    let project = Project::initialised(User::Current);
+    let [tree, clone] = ["tree", "clone"].map(|name| project.scratch().join(name).display().to_string());
+    project.git(&["worktree", "add", "-q", &tree]);
+    project.git(&["clone", "-q", ".", &clone]);
+    assert_refused(&project.isobox(&["tool", "--source", &tree, "--", "true"]), 0, &[]);
+    assert_refused(&project.isobox(&["tool", "--source", &clone, "--", "true"]), 125, &["is not trusted yet"]);
+}
+
+#[test]
+fn promoting_an_edit_of_the_policy_is_no_trust_in_it() {
+    let project = Project::initialised(User::Current);
+    let edit = "printf 'network:\\n  default: inherited\\n' > new; sed -i '/^network:/,/^$/d' .isobox/config.yaml; \
+                cat new >> .isobox/config.yaml; rm new";
+    assert_refused(&project.isobox(&["tool", "--", "sh", "-c", edit]), 0, &[]);
+    assert_refused(&project.isobox(&["promote", "--yes", "@latest"]), 0, &[]);
+    project.commit_all("promoted");
+    let refused = project.isobox(&["tool", "--", "true"]);
+    assert_refused(&refused, 125, &["not one that you trusted", "`network.default` is inherited and was deny"]);
+}
+
+#[test]
+fn a_repository_without_a_policy_needs_no_trust() {
+    let project = Project::bare(User::Current);
+    assert_refused(&project.isobox(&["run", "--", "true"]), 0, &[]);
+    assert_eq!(pins(&project), Vec::<PathBuf>::new());
+    assert_refused(&project.isobox(&["policy", "trust"]), 1, &["there is no project policy", "isobox init"]);
+}

@@ -1,0 +1,119 @@
+//! Which policies of a project a user trusts, and what one that is not trusted yet would do.
+
+use super::ProjectPolicy;
+use crate::content::ContentId;
+
+/// The policies that a user trusts in one project, each by the digest of its whole file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TrustedPolicies {
+    digests: Vec<ContentId>,
+    values: Vec<(String, String)>,
+}
+
+/// A key of an untrusted policy that is worth a look, its value escaped for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Effect {
+    /// The key.
+    pub key: &'static str,
+    /// The value that would hold.
+    pub value: String,
+    /// What the policy that was trusted last has there, where it differs.
+    pub was: Option<String>,
+}
+
+impl TrustedPolicies {
+    /// Most policies that are kept for a project: branches differ, and who goes back to one is not asked again.
+    pub const MOST: usize = 16;
+
+    /// Digests of whole policy files, the one that was trusted last first, and what that one says, if that is known.
+    pub fn new(mut digests: Vec<ContentId>, values: Vec<(String, String)>) -> Self {
+        digests.truncate(Self::MOST);
+        Self { digests, values }
+    }
+
+    /// The digests, the one that was trusted last first; at most [`TrustedPolicies::MOST`].
+    pub fn digests(&self) -> &[ContentId] {
+        &self.digests
+    }
+
+    /// Keys and values of the policy that was trusted last, as [`ProjectPolicy::values`] gives them.
+    pub fn values(&self) -> &[(String, String)] {
+        &self.values
+    }
+
+    /// Whether the policy file with this digest is trusted.
+    pub fn contains(&self, digest: &ContentId) -> bool {
+        self.digests.contains(digest)
+    }
+
+    /// The same with `policy`, whose file has `digest`, trusted last. What was trusted longest ago may be forgotten.
+    #[must_use]
+    pub fn with(self, digest: ContentId, policy: &ProjectPolicy) -> Self {
+        let others = self.digests.into_iter().filter(|known| *known != digest);
+        let digests = std::iter::once(digest).chain(others).collect();
+        Self::new(digests, policy.values().map(|(key, value)| (key.to_owned(), value)).to_vec())
+    }
+
+    /// What `policy` would do: where it differs from the most restrictive one, or from the one that was trusted last.
+    pub fn effects(&self, policy: &ProjectPolicy) -> Vec<Effect> {
+        let narrowest = ProjectPolicy::default().values();
+        let effect = |((key, value), (_, narrowest)): ((&'static str, String), (&'static str, String))| {
+            let before = self.values.iter().find(|(known, _)| known == key).map(|(_, before)| before.clone());
+            let was = before.filter(|before| *before != value);
+            (value != narrowest || was.is_some()).then_some(Effect { key, value, was })
+        };
+        policy.values().into_iter().zip(narrowest).filter_map(effect).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{NetworkAccess, ToolCalls};
+
+    fn digest(number: u8) -> ContentId {
+        ContentId::new([number; 32])
+    }
+
+    fn open() -> ProjectPolicy {
+        let mut open = ProjectPolicy { tool_calls: ToolCalls::Enabled, ..ProjectPolicy::default() };
+        open.sandbox.network = NetworkAccess::Inherited;
+        open
+    }
+
+    fn shown(effects: Vec<Effect>) -> Vec<(&'static str, String, Option<String>)> {
+        effects.into_iter().map(|effect| (effect.key, effect.value, effect.was)).collect()
+    }
+
+    #[test]
+    fn only_what_was_trusted_is_and_the_oldest_is_forgotten() {
+        let mut trusted = TrustedPolicies::default();
+        assert!(!trusted.contains(&digest(0)));
+        for number in 0..=TrustedPolicies::MOST as u8 {
+            trusted = trusted.with(digest(number), &open());
+        }
+        assert!(!trusted.contains(&digest(0)) && trusted.contains(&digest(1)));
+        let again = trusted.clone().with(digest(1), &open());
+        assert_eq!((again.digests().len(), again.digests()[0]), (TrustedPolicies::MOST, digest(1)));
+    }
+
+    #[test]
+    fn a_first_policy_shows_what_differs_from_the_narrowest() {
+        assert_eq!(TrustedPolicies::default().effects(&ProjectPolicy::default()), []);
+        let expected =
+            [("tool_call.enabled", "true".to_owned(), None), ("network.default", "inherited".to_owned(), None)];
+        assert_eq!(shown(TrustedPolicies::default().effects(&open())), expected);
+    }
+
+    #[test]
+    fn a_changed_policy_shows_what_it_was_even_where_it_is_narrow_again() {
+        let trusted = TrustedPolicies::default().with(digest(1), &open());
+        let mut changed = open();
+        changed.sandbox.network = NetworkAccess::Deny;
+        let expected = [
+            ("tool_call.enabled", "true".to_owned(), None),
+            ("network.default", "deny".to_owned(), Some("inherited".to_owned())),
+        ];
+        assert_eq!(shown(trusted.effects(&changed)), expected);
+    }
+}
