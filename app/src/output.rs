@@ -2,6 +2,7 @@
 
 mod caller_stream;
 pub(crate) mod changes;
+pub(crate) mod columns;
 pub(crate) mod console;
 pub(crate) mod doctor;
 pub(crate) mod errors;

@@ -3,6 +3,7 @@
 use crate::cli::{PolicyCheckArguments, PolicyCommand, PolicyShowArguments};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
+use crate::output::columns;
 use crate::output::policy as shown;
 use crate::output::stdout::{for_documents, unwritten};
 use crate::use_case::effective_policy::{self, Ports};
@@ -52,7 +53,7 @@ fn show(arguments: &PolicyShowArguments) -> Result<ExitCode, Failure> {
     let mut out = for_documents();
     let written = match arguments.json {
         true => writeln!(out, "{:#}", shown::document(&values)),
-        false => shown::table(&mut out, &values),
+        false => shown::table(&mut out, &values, columns::of_stdout()),
     };
     written.and_then(|()| out.flush()).map_err(unwritten)?;
     Ok(ExitCode::SUCCESS)
