@@ -1,10 +1,7 @@
 //! What `isobox help TOPIC` says about matters that are no command.
 
 use crate::exit_code::TABLE;
-use crate::output::columns::wrapped;
-
-/// How wide these texts are at most: what every terminal has.
-const COLUMNS: usize = 80;
+use crate::output::columns::{self, wrapped};
 
 /// The topics, in the order in which they are listed.
 pub(super) const TOPICS: [&str; 5] = ["exit-codes", "ids", "formats", "environment", "policy"];
@@ -22,7 +19,8 @@ pub(super) fn text(topic: &str) -> Option<String> {
 }
 
 fn exit_codes() -> String {
-    TABLE.iter().map(|(code, meaning)| format!("{code:<6} {}\n", wrapped(meaning, 7, Some(COLUMNS)))).collect()
+    let columns = columns::of_stdout();
+    TABLE.iter().map(|(code, meaning)| format!("{code:<6} {}\n", wrapped(meaning, 7, columns))).collect()
 }
 
 const IDS: &str = "\
