@@ -9,6 +9,8 @@ mod policy;
 mod policy_flags;
 mod promote;
 mod telling;
+#[cfg(test)]
+mod tests;
 mod transfer;
 mod workload;
 

@@ -2,24 +2,12 @@
 
 use crate::support::tool;
 use isobox_tests::{Project, User};
-use nix::pty::openpty;
-use std::fs::File;
-use std::io::{self, Read};
-use std::process::Stdio;
 
 /// What `arguments` print with standard output and standard error on a terminal.
 fn on_a_terminal(project: &Project, arguments: &[&str]) -> String {
-    let pty = openpty(None, None).expect("a terminal");
-    let mut command = project.isobox_command(arguments);
-    command.stdin(Stdio::null()).stdout(pty.slave.try_clone().expect("a copy")).stderr(pty.slave);
-    let mut child = command.spawn().expect("run isobox");
-    drop(command);
-    let mut shown = Vec::new();
-    // A terminal whose last program has gone reads as EIO; see pty(7).
-    let read = File::from(pty.master).read_to_end(&mut shown);
-    assert!(read.is_ok() || read.is_err_and(|error: io::Error| error.raw_os_error() == Some(nix::libc::EIO)));
-    assert_eq!(child.wait().expect("wait").code(), Some(0));
-    String::from_utf8(shown).expect("text")
+    let (code, shown) = isobox_tests::on_a_terminal(project.isobox_command(arguments), 80);
+    assert_eq!(code, 0, "{shown}");
+    shown
 }
 
 const HOSTILE: &str = r"printf 'a\033[2Jb\r\n\342\200\256c\377\n'";
