@@ -115,3 +115,14 @@ fn the_scripts_that_the_readme_names_are_there_and_executable() {
         assert_eq!(mode & 0o111, 0o111, "{script}");
     }
 }
+
+#[test]
+fn the_agent_guide_has_the_front_matter_that_agents_look_for() {
+    let guide = read("skills/isobox-agent-guide/SKILL.md");
+    let front = guide.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n")).expect("a front matter").0;
+    let fields: Vec<(&str, &str)> = front.lines().filter_map(|line| line.split_once(": ")).collect();
+    let [("name", name), ("description", description)] = fields[..] else { panic!("{fields:?}") };
+    // The name is that of the directory; longer descriptions are cut off by agents.
+    assert_eq!(name, "isobox-agent-guide");
+    assert!((1..=1024).contains(&description.len()), "{}", description.len());
+}
