@@ -77,9 +77,9 @@ isobox reads these variables:
   CLICOLOR_FORCE    colours although standard error is no terminal
 
 No GIT_ variable is honoured. A workload's environment is made anew: of the
-caller's it has TERM, COLORTERM, NO_COLOR, TZ, LANG, LANGUAGE and LC_ALL, _CTYPE,
-_MESSAGES and _COLLATE. HOME is an empty directory of its own, with the backend
-`host` the caller's.
+caller's it has TERM, COLORTERM, NO_COLOR, TZ, LANG, LANGUAGE, LC_ALL, LC_CTYPE,
+LC_MESSAGES and LC_COLLATE. HOME is an empty directory of its own; with the
+backend `host`, the caller's.
 ";
 
 const POLICY: &str = "\
