@@ -63,12 +63,12 @@ pub(super) fn list(console: Console, arguments: &ListArguments) -> Result<ExitCo
             Ok(())
         }
     })?;
-    if writer.finish().map_err(unwritten)? == Listing::Empty
-        && !arguments.json
-        && arguments.state.is_empty()
-        && damaged == 0
-    {
-        console.line("there is no task yet: `isobox tool -- CMD` or `isobox run -- CMD` makes one");
+    let is_empty = writer.finish().map_err(unwritten)? == Listing::Empty;
+    if is_empty && !arguments.json && damaged == 0 {
+        console.line(match arguments.state.is_empty() {
+            true => "there is no task yet: `isobox tool -- CMD` or `isobox run -- CMD` makes one",
+            false => "no task is in that state",
+        });
     }
     Ok(if damaged == 0 { ExitCode::SUCCESS } else { ExitCode::STORE })
 }

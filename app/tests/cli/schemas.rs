@@ -35,7 +35,10 @@ impl Checker<'_> {
                     self.check(self.root.pointer(pointer).expect("it refers to something"), found, place, faults);
                     true
                 }
-                "type" => is_of_type(found, value.as_str().expect("a type")),
+                "type" => match value {
+                    Value::Array(types) => types.iter().any(|name| is_of_type(found, name.as_str().expect("a type"))),
+                    name => is_of_type(found, name.as_str().expect("a type")),
+                },
                 "const" => found == value,
                 "enum" => value.as_array().expect("values").contains(found),
                 "minimum" => found.as_u64() >= value.as_u64(),
@@ -151,6 +154,21 @@ fn versions_and_errors_are_described() {
         let error = serde_json::from_str(&failed.stderr).unwrap_or_else(|error| panic!("{error}: {failed:?}"));
         assert_described("error", &error);
     }
+}
+
+#[test]
+fn findings_policies_and_imports_are_described() {
+    let project = Project::initialised(User::Current);
+    assert_described("doctor", &document(&project.isobox(&["doctor", "--json"])));
+    assert_described("policy", &document(&project.isobox(&["policy", "show", "--json"])));
+    assert_described("policy", &document(&project.isobox(&["policy", "show", "--effective", "--json"])));
+    tool(&project, "echo change >> README.md");
+    let (old, records) = (project.scratch().join("old"), project.scratch().join("records"));
+    let (old, records) = (old.display().to_string(), format!("--records={}", records.display()));
+    assert_eq!(project.isobox(&["export", "--layout", "v1", "@all", &old]).code, 0);
+    let import = |paths: &[&str]| project.isobox(&[&["import", "--json", &records], paths].concat());
+    assert_described("import", &document(&import(&[&old])));
+    assert_described("import", &document(&import(&[&old, "/nonexistent-18"])));
 }
 
 fn events(project: &Project) -> Vec<Value> {
