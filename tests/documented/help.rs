@@ -16,6 +16,9 @@ id=$(cat ../scratch/id)
 mkdir -p ~/.config/fish/completions
 isobox export -q --layout v1 "$id" ../scratch/old"#;
 
+/// Stands for whatever a command prints.
+const ANYTHING: &str = "…";
+
 /// What stands in an example for something that only a real project has, and what this one has for it.
 const STAND_INS: [(&str, &str); 9] = [
     ("old/task-0123456789abcdef", "../scratch/old/$id"),
@@ -54,7 +57,7 @@ fn steps(example: &str) -> Vec<Step> {
     let typed = if asks { format!("{{ {typed}; }} <<< yes") } else { typed };
     let first = FIRST.iter().filter(|(begin, _)| example.starts_with(begin)).map(|(_, first)| (*first).to_owned());
     let hidden = [PREPARED.to_owned()].into_iter().chain(first).map(Step::Before);
-    hidden.chain([Step::Example(Example { line: 0, typed, printed: Vec::new() })]).collect()
+    hidden.chain([Step::Example(Example { line: 0, typed, printed: vec![ANYTHING.to_owned()] })]).collect()
 }
 
 /// Every command, as it is typed after `isobox`: each has a page.

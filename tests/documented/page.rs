@@ -18,7 +18,7 @@ pub(crate) struct Example {
     pub(crate) line: usize,
     /// What is typed; further lines are those that begin with `> `.
     pub(crate) typed: String,
-    /// The lines below it. None: whatever it prints is right.
+    /// The lines below it.
     pub(crate) printed: Vec<String>,
 }
 
