@@ -114,12 +114,19 @@ fn replaced(text: &str, shape: &str, mut instead: impl FnMut(&str) -> String) ->
     out
 }
 
-/// A line of a table with the age in it replaced: behind the task's id, in four columns.
+/// A line with the age of a task replaced, which stands behind its id.
 fn aged(line: &str) -> String {
-    let age = 21..29;
-    match line.get(age.clone()) {
-        Some(column) if line.starts_with("task-") && column.starts_with("  ") && column.ends_with("s  ") => {
-            format!("{}   AGE  {}", &line[..age.start], &line[age.end..])
+    let Some((before, behind)) = line.split_once("task-").filter(|(_, behind)| behind.is_char_boundary(16)) else {
+        return line.to_owned();
+    };
+    let (id, behind) = behind.split_at(16);
+    let age = behind.split_whitespace().next().unwrap_or_default();
+    let is_age = age.strip_suffix(['s', 'm', 'h']).is_some_and(|number| number.parse::<u64>().is_ok());
+    match behind.split_once(age) {
+        // In a table it stands to the right of four columns.
+        Some((blanks, rest)) if is_age && blanks.starts_with("  ") => {
+            let width = if blanks.len() + age.len() >= 6 { 6 } else { 5 };
+            format!("{before}task-{id}{:>width$}{rest}", "AGE")
         }
         _ => line.to_owned(),
     }
