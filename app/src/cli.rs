@@ -9,6 +9,8 @@ mod policy;
 mod policy_flags;
 mod promote;
 mod telling;
+#[cfg(test)]
+mod tests;
 mod transfer;
 mod verify;
 mod workload;
@@ -45,10 +47,10 @@ use workload::AttemptAlone;
     disable_help_subcommand = true,
     propagate_version = false,
     after_help = "Examples:\n  \
-        isobox init                                     set up the repository you are in\n  \
-        isobox tool -- make test                        run one command in a sandbox\n  \
-        isobox show @latest                             look at what it did\n  \
-        isobox promote @latest                          bring its changes into the repository\n\n\
+        isobox init               set up the repository you are in\n  \
+        isobox tool -- make test  run one command in a sandbox\n  \
+        isobox show @latest       look at what it did\n  \
+        isobox promote @latest    bring its changes into the repository\n\n\
         `isobox help exit-codes`, `ids`, `formats`, `environment` and `policy` say more."
 )]
 pub(crate) struct Arguments {

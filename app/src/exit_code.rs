@@ -12,7 +12,7 @@ impl ExitCode {
     pub(crate) const SUCCESS: Self = Self(0);
     /// The answer is no, or a general failure.
     pub(crate) const NO: Self = Self(1);
-    /// Usage, or a prompt was needed and cannot be shown.
+    /// The command line asks for something that cannot be.
     pub(crate) const USAGE: Self = Self(2);
     /// A policy is invalid.
     pub(crate) const POLICY: Self = Self(3);
@@ -58,7 +58,7 @@ impl ExitCode {
 pub(crate) const TABLE: [(&str, &str); 12] = [
     ("0", "success; for run and tool, the workload's own 0"),
     ("1", "the answer is no, or a general failure"),
-    ("2", "usage, or a prompt was needed and cannot be shown"),
+    ("2", "usage: the command line asks for something that cannot be"),
     ("3", "a policy is invalid"),
     ("4", "promotion refused: HEAD moved, conflict, dirty target, nothing to promote, not confirmed"),
     ("5", "task not found or ambiguous"),

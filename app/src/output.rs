@@ -3,6 +3,7 @@
 pub(crate) mod answer;
 mod caller_stream;
 pub(crate) mod changes;
+pub(crate) mod columns;
 pub(crate) mod console;
 pub(crate) mod doctor;
 pub(crate) mod errors;

@@ -182,7 +182,11 @@ impl Project {
         let mut guarded: Vec<PathBuf> = own.into_iter().filter_map(Result::ok).collect();
         guarded.extend([self.repository.common_dir().to_owned(), self.location.records.clone()]);
         let paths = ReadPaths::new(self.directories.home(), &guarded).resolve(written);
-        paths.map_err(|error| Failure::new(FailureKind::Policy, error.to_string()).because(error))
+        paths.map_err(|error| {
+            Failure::new(FailureKind::Policy, error.to_string())
+                .because(error)
+                .with_hint("name a file or directory that is there and holds no secrets: the smallest that will do")
+        })
     }
 
     /// The arguments of a command as they may be kept. The user's key is needed, and made, only when one looks like a secret.

@@ -126,7 +126,10 @@ impl PromotionRefusal {
             Self::NothingToPromote => "`isobox diff --stat` lists what was not captured, and why".into(),
             Self::OtherRepository { .. } => "name the right repository, or run the task again in this one".into(),
             Self::HeadMoved { expected, .. } => {
-                format!("run the task again, or check out {} and promote there", expected.short())
+                format!(
+                    "run the task again (`isobox rerun --current`), or check out {} and promote there",
+                    expected.short()
+                )
             }
             Self::OtherBranch { expected, .. } => format!("check out {expected}, then promote again"),
             Self::Dirty { .. } => "commit, stash or remove these changes, then promote again".into(),

@@ -1,14 +1,18 @@
 //! What the outside tests share: a throw-away project, the `isobox` program run in it on every backend and as every
-//! user, and faults in its system calls.
+//! user, on a terminal too; faults in its system calls; and files that tests make.
 
 mod case;
 mod ignored;
 mod injection;
 mod project;
 mod published;
+mod snapshot;
+mod terminal;
 
 pub use case::{Backend, Case, on_bubblewrap, on_every_backend, on_host};
 pub use ignored::ignored;
 pub use injection::{CALL_GROUPS, FAULTS, Fault, Injected, run_with_fault};
 pub use project::{Outcome, Project, User, isobox_program, outcome};
 pub use published::{crate_source, debian_source};
+pub use snapshot::{assert_snapshot, checkout};
+pub use terminal::on_a_terminal;

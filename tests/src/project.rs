@@ -40,7 +40,18 @@ pub struct Project {
 impl Project {
     /// A repository with the files `README.md`, `src/main.rs` and `run.sh`, not yet initialised for isobox.
     pub fn bare(user: User) -> Self {
-        let directory = tempfile::Builder::new().prefix("isobox-test-").tempdir().expect("a temporary directory");
+        Self::below(&std::env::temp_dir(), user)
+    }
+
+    /// The same in a directory whose path has the same length on every machine: what is printed is broken at blanks where
+    /// a terminal ends.
+    pub fn of_fixed_length(user: User) -> Self {
+        Self::below(Path::new("/tmp"), user)
+    }
+
+    fn below(parent: &Path, user: User) -> Self {
+        let directory =
+            tempfile::Builder::new().prefix("isobox-test-").tempdir_in(parent).expect("a temporary directory");
         fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).expect("open up the directory");
         let project = Self { directory, user };
         for folder in ["home", "repository", "repository/src", "scratch"] {

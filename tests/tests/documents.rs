@@ -1,9 +1,7 @@
-//! What the documents say, tried: the README's demonstration, every link, every key of the policy.
+//! What the documents say, looked up: every link, every page of the book, every key of the policy.
 
-use isobox_tests::{Project, User, isobox_program, outcome};
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {
@@ -14,9 +12,12 @@ fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
+/// Where documents are, besides the root.
+const FOLDERS: [&str; 5] = ["docs", "docs/adr", "docs/commands", "docs/recipes", "skills/isobox-agent-guide"];
+
 /// Every document, by its path from the root.
 fn documents() -> Vec<String> {
-    let below = ["docs", "docs/adr"].into_iter().flat_map(|folder| {
+    let below = FOLDERS.into_iter().flat_map(|folder| {
         let entries = fs::read_dir(root().join(folder)).expect("list a folder");
         entries.map(move |entry| format!("{folder}/{}", entry.expect("an entry").file_name().to_string_lossy()))
     });
@@ -25,33 +26,6 @@ fn documents() -> Vec<String> {
         .chain(below)
         .filter(|path| path.ends_with(".md"))
         .collect()
-}
-
-/// The lines of the README's demonstration that a person types.
-fn demonstration() -> Vec<String> {
-    let readme = read("README.md");
-    let block = readme.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a demonstration");
-    block.lines().filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned).collect()
-}
-
-#[test]
-fn the_readmes_demonstration_does_what_it_says() {
-    for user in [User::Current, User::Ordinary] {
-        let project = Project::bare(user);
-        let bin = project.scratch().join("bin");
-        fs::create_dir(&bin).expect("a folder");
-        symlink(isobox_program(), bin.join("isobox")).expect("a link");
-        let mut shown = String::new();
-        for line in demonstration() {
-            let mut command = project.command("sh");
-            let path = format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display());
-            let ran = outcome(command.args(["-c", &line]).env("PATH", path).output().expect("run a shell"));
-            assert_eq!(ran.code, 0, "{line}: {ran:?}");
-            shown.push_str(&ran.stdout);
-        }
-        assert_eq!(project.read("README.md"), "changed\n");
-        assert!(shown.contains("done\n") && shown.contains("+changed"), "{shown}");
-    }
 }
 
 #[test]
@@ -94,6 +68,35 @@ fn every_key_of_the_policy_is_documented_and_no_other() {
 }
 
 #[test]
+fn every_page_is_in_the_summary_of_the_book() {
+    let summary = read("docs/SUMMARY.md");
+    let pages = documents().into_iter().filter_map(|path| path.strip_prefix("docs/").map(str::to_owned));
+    let missing: Vec<String> =
+        pages.filter(|page| page != "SUMMARY.md" && !summary.contains(&format!("]({page})"))).collect();
+    assert_eq!(missing, Vec::<String>::new());
+}
+
+#[test]
+fn no_page_of_the_book_links_out_of_it() {
+    let mut outside = Vec::new();
+    for document in documents().iter().filter(|path| path.starts_with("docs/")) {
+        let folder = Path::new(document).parent().expect("a folder");
+        for target in read(document).split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()) {
+            if !target.starts_with("https://") && !is_in_the_book(folder, target) {
+                outside.push(format!("{document}: {target}"));
+            }
+        }
+    }
+    assert_eq!(outside, Vec::<String>::new());
+}
+
+/// Whether a relative link from a page in `folder` stays below `docs`.
+fn is_in_the_book(folder: &Path, target: &str) -> bool {
+    let ups = target.split('/').filter(|part| *part == "..").count();
+    ups < folder.components().count()
+}
+
+#[test]
 fn every_decision_is_in_the_index() {
     let index = read("docs/adr/README.md");
     for document in documents().iter().filter(|path| path.starts_with("docs/adr/0")) {
@@ -111,4 +114,15 @@ fn the_scripts_that_the_readme_names_are_there_and_executable() {
         let mode = fs::metadata(root().join(script)).expect("a script").permissions().mode();
         assert_eq!(mode & 0o111, 0o111, "{script}");
     }
+}
+
+#[test]
+fn the_agent_guide_has_the_front_matter_that_agents_look_for() {
+    let guide = read("skills/isobox-agent-guide/SKILL.md");
+    let front = guide.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n")).expect("a front matter").0;
+    let fields: Vec<(&str, &str)> = front.lines().filter_map(|line| line.split_once(": ")).collect();
+    let [("name", name), ("description", description)] = fields[..] else { panic!("{fields:?}") };
+    // The name is that of the directory; longer descriptions are cut off by agents.
+    assert_eq!(name, "isobox-agent-guide");
+    assert!((1..=1024).contains(&description.len()), "{}", description.len());
 }

@@ -16,9 +16,12 @@ use std::path::{Path, PathBuf};
 
 /// Finds the repository around `directory`; see [`GixRepository::discover`].
 pub(crate) fn discover(directory: &Path) -> Result<GixRepository, RepositoryError> {
-    let directory = directory
-        .canonicalize()
-        .map_err(|e| failure(&format!("look at the directory {}", Escaped::path(directory)), e))?;
+    let directory = directory.canonicalize().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            refused(format!("there is no directory {}", Escaped::path(directory)), "name a directory in a repository")
+        }
+        _ => failure(&format!("look at the directory {}", Escaped::path(directory)), error),
+    })?;
     if !directory.is_dir() {
         let reason = format!("{} is not a directory", Escaped::path(&directory));
         return Err(refused(reason, "name a directory in a repository"));

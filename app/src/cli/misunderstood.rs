@@ -6,7 +6,8 @@ use std::ffi::OsString;
 
 /// The failure for `error`, which came of `arguments`: what is wrong, and what to type instead.
 pub(crate) fn misunderstood(error: &clap::Error, arguments: &[OsString]) -> Failure {
-    let command = super::command_word(arguments).and_then(|word| word.to_str()).filter(|word| is_command(word));
+    let command = command(arguments);
+    let command = command.as_deref();
     let message = match error.kind() {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
             "no command was given".into()
@@ -26,9 +27,14 @@ pub(crate) fn misunderstood(error: &clap::Error, arguments: &[OsString]) -> Fail
     Failure::new(FailureKind::Usage, message).with_hint(hint)
 }
 
-fn is_command(word: &str) -> bool {
+/// The command that was typed, with the one below it if there is one: `promote`, `workspace dispose`.
+fn command(arguments: &[OsString]) -> Option<String> {
     use clap::CommandFactory;
-    super::Arguments::command().find_subcommand(word).is_some()
+    let isobox = super::Arguments::command();
+    let first = isobox.find_subcommand(super::command_word(arguments)?)?;
+    let below = arguments.iter().filter(|word| *word != first.get_name()).find_map(|word| first.find_subcommand(word));
+    let names = [Some(first), below].into_iter().flatten().map(clap::Command::get_name);
+    Some(names.collect::<Vec<_>>().join(" "))
 }
 
 // What clap says, without its label, and without its usage and tips, which are in the hint.
@@ -61,7 +67,8 @@ fn about_task(error: &clap::Error, command: &str) -> Option<String> {
     let is_missing = error.kind() == ErrorKind::MissingRequiredArgument;
     let missing = text(error, ContextKind::InvalidArg).filter(|_| is_missing)?;
     let example = match missing {
-        "<TASK>" => "@latest",
+        "<TASK>" | "<TASK>..." => "@latest",
+        "<DEST>" => "@latest out",
         "<TASK:PATH>" => "@latest:README.md",
         _ => return None,
     };

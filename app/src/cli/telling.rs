@@ -8,10 +8,11 @@ use std::path::PathBuf;
 /// Where a script is told about a task, beside the lines for people.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct TellingFlags {
-    /// Write the task's id to a file before the workload starts
+    /// Write the task's id to a file outside of the repository before the workload starts
     #[arg(long, value_name = "FILE")]
     pub(crate) id_file: Option<PathBuf>,
-    /// Append what happens to the task as JSON Lines, to a file or an open descriptor, fd:N
+    /// Append what happens to the task as JSON Lines, to a file outside of the repository or to an open
+    /// descriptor, fd:N
     #[arg(long, value_name = "FILE|fd:N", value_parser = target())]
     pub(crate) events: Option<EventTarget>,
 }

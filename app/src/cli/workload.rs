@@ -11,7 +11,7 @@ pub(crate) enum AttemptCommand {
     #[command(after_help = "Examples:\n  \
         isobox run -- ./agent --task 'fix the tests'\n  \
         isobox run --source=/path/to/repository --records=/var/lib/isobox -- make\n  \
-        isobox run --network inherited --retain-workspace -- cargo build")]
+        isobox run --network inherited --retain-workspace -- make")]
     Run(RunArguments),
     /// Run one tool command of an agent in a sandbox and record it
     #[command(after_help = "Examples:\n  \

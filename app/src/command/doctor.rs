@@ -3,6 +3,7 @@
 use crate::cli::DoctorArguments;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
+use crate::output::columns;
 use crate::output::doctor as shown;
 use crate::output::stdout::{for_documents, unwritten};
 use crate::use_case::doctor as look;
@@ -24,7 +25,7 @@ pub(super) fn doctor(arguments: &DoctorArguments) -> Result<ExitCode, Failure> {
     let mut out = for_documents();
     let written = match arguments.json {
         true => writeln!(out, "{:#}", shown::document(&findings)),
-        false => shown::text(&mut out, &findings),
+        false => shown::text(&mut out, &findings, columns::of_stdout()),
     };
     written.and_then(|()| out.flush()).map_err(unwritten)?;
     Ok(if worst(&findings) == Severity::Error { ExitCode::NO } else { ExitCode::SUCCESS })

@@ -4,9 +4,9 @@ use crate::cli::{CatArguments, DiffArguments, ListArguments, LogsArguments, Plac
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, one_line};
 use crate::output::console::Console;
-use crate::output::list::{ListWriter, Listing};
+use crate::output::list::{Layout, ListWriter, Listing};
 use crate::output::stdout::{self, unwritten};
-use crate::output::{changes, record_json, report_json, show as shown};
+use crate::output::{changes, columns, record_json, report_json, show as shown};
 use crate::use_case::list::events;
 use crate::use_case::open_tasks;
 use crate::use_case::select::{self, Selected};
@@ -43,7 +43,7 @@ pub(super) fn list(console: Console, arguments: &ListArguments) -> Result<ExitCo
     let out = stdout::for_documents();
     let mut writer = match arguments.json {
         true => ListWriter::document(out).map_err(unwritten)?,
-        false => ListWriter::table(out, wiring::clock().now()),
+        false => ListWriter::table(out, Layout { now: wiring::clock().now(), columns: columns::of_stdout() }),
     };
     let is_wanted =
         |state: TaskState| arguments.state.is_empty() || arguments.state.iter().any(|wanted| wanted.0 == state);
@@ -63,12 +63,12 @@ pub(super) fn list(console: Console, arguments: &ListArguments) -> Result<ExitCo
             Ok(())
         }
     })?;
-    if writer.finish().map_err(unwritten)? == Listing::Empty
-        && !arguments.json
-        && arguments.state.is_empty()
-        && damaged == 0
-    {
-        console.line("there is no task yet: `isobox tool -- CMD` or `isobox run -- CMD` makes one");
+    let is_empty = writer.finish().map_err(unwritten)? == Listing::Empty;
+    if is_empty && !arguments.json && damaged == 0 {
+        console.line(match arguments.state.is_empty() {
+            true => "there is no task yet: `isobox tool -- CMD` or `isobox run -- CMD` makes one",
+            false => "no task is in that state",
+        });
     }
     Ok(if damaged == 0 { ExitCode::SUCCESS } else { ExitCode::STORE })
 }
@@ -102,7 +102,7 @@ pub(super) fn show(console: Console, arguments: &ShowArguments) -> Result<ExitCo
             let report = report_json::document(store.objects(), &selected.record)?;
             writeln!(out, "{:#}", record_json::show_document(&selected.record, &selected.digest, &events, report))
         }
-        false => shown::show(&mut out, &selected.record, &selected.digest, &events),
+        false => shown::show(&mut out, &selected.record, &selected.digest, &events, columns::of_stdout()),
     };
     written.and_then(|()| out.flush()).map_err(unwritten)?;
     Ok(ExitCode::SUCCESS)

@@ -4,6 +4,7 @@ use super::trusted;
 use crate::cli::{Place, PolicyCheckArguments, PolicyCommand, PolicyShowArguments, PolicyTrustArguments};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
+use crate::output::columns;
 use crate::output::console::Console;
 use crate::output::policy as shown;
 use crate::output::stdout::{for_documents, unwritten};
@@ -69,7 +70,7 @@ fn show(console: Console, arguments: &PolicyShowArguments) -> Result<ExitCode, F
     let mut out = for_documents();
     let written = match arguments.json {
         true => writeln!(out, "{:#}", shown::document(&values, trust)),
-        false => shown::table(&mut out, &values),
+        false => shown::table(&mut out, &values, columns::of_stdout()),
     };
     written.and_then(|()| out.flush()).map_err(unwritten)?;
     if trust.is_some_and(|trust| !trust.is_trusted) {

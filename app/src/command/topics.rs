@@ -1,6 +1,7 @@
 //! What `isobox help TOPIC` says about matters that are no command.
 
 use crate::exit_code::TABLE;
+use crate::output::columns::{self, wrapped};
 
 /// The topics, in the order in which they are listed.
 pub(super) const TOPICS: [&str; 5] = ["exit-codes", "ids", "formats", "environment", "policy"];
@@ -18,7 +19,8 @@ pub(super) fn text(topic: &str) -> Option<String> {
 }
 
 fn exit_codes() -> String {
-    TABLE.iter().map(|(code, meaning)| format!("{code:<6} {meaning}\n")).collect()
+    let columns = columns::of_stdout();
+    TABLE.iter().map(|(code, meaning)| format!("{code:<6} {}\n", wrapped(meaning, 7, columns))).collect()
 }
 
 const IDS: &str = "\
@@ -31,64 +33,83 @@ Where a command takes a TASK, any of these names it:
   b3:DIGEST               one record by its digest: `isobox show` prints it
   .isobox/tasks/task-…    the directory of a view, which also names the store
 
-An id means the newest attempt of its task. `stop`, `wait` and `logs --follow` also take
-tasks that are not over, and @latest counts those first.
+An id means the newest attempt of its task. `stop`, `wait` and `logs --follow`
+also take tasks that are not over, and @latest counts those first.
 
 TASK:PATH names a file as the task left it, from the root of the repository.
 A prefix that could mean more than one task is an error that lists them.
 ";
 
 const FORMATS: &str = "\
-For people, isobox prints tables and lines; what came from a workload is escaped on a terminal.
-For programs:
+For people, isobox prints tables and lines; what came from a workload is escaped
+on a terminal, and sentences are broken where the terminal ends. For programs:
 
-  --json           one document on standard output, with `schema: \"isobox.THING/v1\"`,
-                   full ids, and times in UTC: list, show, doctor, import, policy check,
-                   policy show, version, workspace list
-  --json-errors    errors on standard error, one document of schema isobox.error/v1 each
+  --json           one document on standard output with
+                   `schema: \"isobox.THING/v1\"`, full ids, and times in UTC:
+                   doctor, import, list, policy check, policy show, show,
+                   verify, version, workspace list
+  --json-errors    errors on standard error, one document of schema
+                   isobox.error/v1 each; with every command
+  --events         what happens to a task, one document of schema
+                   isobox.event/v1 a line: run, tool, rerun
+  --id-file        the task's id, before the workload starts: run, tool, rerun
   logs, diff, cat  the bytes themselves when piped
   diff             a patch that `git apply` takes
 
-Text that is not UTF-8 is an object with its bytes in `hex` and how it is `shown`.
-A field may be added to a document; none is removed or changes its meaning within a version.
-JSON Schemas of the documents are in docs/schemas of the source.
+Text that is not UTF-8 is an object with its bytes in `hex` and how it is
+`shown`. A field may be added to a document; none is removed or changes its
+meaning within a version. JSON Schemas of the documents are in docs/schemas of
+the source.
 ";
 
 const ENVIRONMENT: &str = "\
 isobox reads these variables:
 
   HOME              where the directories below are by default
-  XDG_CONFIG_HOME   isobox/ in it holds the user's own files         [~/.config]
-  XDG_STATE_HOME    isobox/ in it holds workspaces, trusted policies  [~/.local/state]
-  XDG_CACHE_HOME    isobox/ in it holds what can be made again       [~/.cache]
-  PATH              where bubblewrap is looked for, and tools that a workload may use
+  XDG_CONFIG_HOME   isobox/ in it holds the user's own files    [~/.config]
+  XDG_STATE_HOME    isobox/ in it holds workspaces and trusted
+                    policies                                    [~/.local/state]
+  XDG_CACHE_HOME    isobox/ in it holds what can be made again  [~/.cache]
+  PATH              where bubblewrap is looked for; with `path_mode: inherited`
+                    also where a workload's programs are
+  ISOBOX_PAGER      the pager for `diff`, `logs` and `show`; else PAGER, else
+                    less. An empty one, and cat, is none
   NO_COLOR          no colours
   CLICOLOR_FORCE    colours although standard error is no terminal
 
-A workload gets none of them: its environment is made anew in the sandbox.
-No GIT_ variable is honoured.
+No GIT_ variable is honoured. A workload's environment is made anew: of the
+caller's it has TERM, COLORTERM, NO_COLOR, TZ, LANG, LANGUAGE, LC_ALL, LC_CTYPE,
+LC_MESSAGES and LC_COLLATE. HOME is an empty directory of its own; with the
+backend `host`, the caller's.
 ";
 
 const POLICY: &str = "\
-The policy of a project is .isobox/config.yaml at the root of its repository. `isobox init`
-writes one with a comment on every section. It is read from the trusted checkout, never from
-a workspace, so a workload cannot change what holds for it.
+The policy of a project is .isobox/config.yaml at the root of its repository.
+`isobox init` writes one with a comment on every section. It is read from the
+trusted checkout, never from a workspace, so a workload cannot change what holds
+for it. Its keys:
 
   tool_call.enabled                  whether agents may use `isobox tool`
-  runtime_backend                    auto, bubblewrap, or host, which contains nothing
+  runtime_backend                    auto, bubblewrap, or host, which contains
+                                     nothing
   network.default                    deny, or inherited: the host's own network
   filesystem.expose_workspace        how the workspace is mounted
-  filesystem.read                    host files and directories to show, read-only
+  filesystem.read                    host files and directories to show,
+                                     read-only
   development_environment.path_mode  which PATH a workload gets
   preflight.rules                    what must hold before anything is started
   promotion.mode                     how a result gets into the repository
+  records.views                      how many tasks have a copy as plain files
 
-A policy is used once you trust it, byte for byte. `init` trusts what it writes; another one, or
-an edit, is shown and asked about on a terminal, and refused elsewhere. Look at it by `isobox
-policy show`, and trust it by `isobox policy trust`, or by --trust-policy of run, tool and rerun.
+A policy is used once you trust it, byte for byte. `init` trusts what it writes;
+another one, or an edit, is shown and asked about on a terminal, and refused
+elsewhere. Look at it by `isobox policy show`, and trust it by `isobox policy
+trust`, or by --trust-policy of run, tool and rerun.
 
-An unknown key, a wrong type or a value that is not supported is an error with file, line
-and column. A control that is asked for and cannot be enforced here is told before the start,
-and `isobox show` says for each control whether it was enforced, and by what.
-The flags of `isobox run` change the policy of one session; a tool call has none.
+An unknown key, a wrong type or a value that is not supported is an error with
+file, line and column. A control that is asked for and cannot be enforced here
+is told before the start, and `isobox show` says for each control whether it was
+enforced, and by what. The flags of `isobox run` change the policy of one
+session; a tool call has none. `isobox policy show --effective` says what holds
+in a project, and why.
 ";

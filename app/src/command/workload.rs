@@ -44,7 +44,10 @@ pub(super) fn run(console: Console, arguments: RunArguments) -> Result<ExitCode,
 
 fn command(arguments: Vec<OsString>) -> Result<WorkloadCommand, Failure> {
     let arguments = arguments.into_iter().map(OsString::into_vec).collect();
-    WorkloadCommand::parse(arguments).map_err(|error| Failure::new(FailureKind::Usage, error.to_string()))
+    WorkloadCommand::parse(arguments).map_err(|error| {
+        Failure::new(FailureKind::Usage, error.to_string())
+            .with_hint("type it there, for example: isobox tool -- make test")
+    })
 }
 
 /// What is recorded of the command. One that leaves no room for the rest of its record is refused before it runs.

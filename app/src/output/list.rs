@@ -1,6 +1,6 @@
 //! The table and the document of `list`.
 
-use crate::output::{record_json, text};
+use crate::output::{columns, record_json, text};
 use crate::use_case::list::Listed;
 use isobox_domain::record::TaskRecord;
 use isobox_domain::task_state::TaskState;
@@ -14,8 +14,8 @@ pub(crate) enum ListWriter<W: Write> {
     Table {
         /// Where it goes.
         out: W,
-        /// What ages are counted from.
-        now: Timestamp,
+        /// How a line is laid out.
+        layout: Layout,
         /// Whether there is a record yet.
         is_empty: bool,
     },
@@ -28,6 +28,21 @@ pub(crate) enum ListWriter<W: Write> {
     },
 }
 
+/// How a Task is told in the table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    /// What ages are counted from.
+    pub(crate) now: Timestamp,
+    /// How wide the terminal is; `None` where there is none.
+    pub(crate) columns: Option<usize>,
+}
+
+/// The columns before that of the command, with the blanks behind them.
+const BEFORE_COMMAND: usize = 80;
+
+/// What a command needs at least to be told on the same line.
+const ROOM_FOR_COMMAND: usize = 40;
+
 /// What was listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Listing {
@@ -39,8 +54,8 @@ pub(crate) enum Listing {
 
 impl<W: Write> ListWriter<W> {
     /// A table.
-    pub(crate) const fn table(out: W, now: Timestamp) -> Self {
-        Self::Table { out, now, is_empty: true }
+    pub(crate) const fn table(out: W, layout: Layout) -> Self {
+        Self::Table { out, layout, is_empty: true }
     }
 
     /// A document.
@@ -51,26 +66,22 @@ impl<W: Write> ListWriter<W> {
 
     /// Adds a record.
     pub(crate) fn add(&mut self, listed: &Listed) -> io::Result<()> {
-        let row = |now| row(&listed.record, TaskState::of(&listed.record, &listed.events), now);
+        let row = |layout| row(&listed.record, TaskState::of(&listed.record, &listed.events), layout);
         self.write(row, || recorded(listed))
     }
 
     /// Adds a Task that is not on record yet, by the draft of its record.
     pub(crate) fn add_open(&mut self, draft: &TaskRecord, state: TaskState) -> io::Result<()> {
-        self.write(|now| row(draft, state, now), || open(draft, state))
+        self.write(|layout| row(draft, state, layout), || open(draft, state))
     }
 
-    fn write(&mut self, row: impl Fn(Timestamp) -> String, document: impl Fn() -> Value) -> io::Result<()> {
+    fn write(&mut self, row: impl Fn(Layout) -> String, document: impl Fn() -> Value) -> io::Result<()> {
         match self {
-            Self::Table { out, now, is_empty } => {
+            Self::Table { out, layout, is_empty } => {
                 if std::mem::take(is_empty) {
-                    writeln!(
-                        out,
-                        "{:<21}  {:>4}  {:<11}  {:<22}  {:<12}  COMMAND",
-                        "TASK", "AGE", "STATE", "OUTCOME", "CHANGES"
-                    )?;
+                    writeln!(out, "{}", layout.line(["TASK", "AGE", "STATE", "OUTCOME", "CHANGES"], "COMMAND"))?;
                 }
-                writeln!(out, "{}", row(*now))
+                writeln!(out, "{}", row(*layout))
             }
             Self::Document { out, is_empty } => {
                 let comma = if std::mem::take(is_empty) { "" } else { "," };
@@ -92,16 +103,29 @@ impl<W: Write> ListWriter<W> {
     }
 }
 
-fn row(record: &TaskRecord, state: TaskState, now: Timestamp) -> String {
-    format!(
-        "{:<21}  {:>4}  {:<11}  {:<22}  {:<12}  {}",
-        record.task.to_string(),
-        text::age(record.created_at, now),
-        state.name(),
-        if state == TaskState::Running { "-" } else { record.outcome.name() },
-        text::changes(text::summary(record)),
-        text::command(&record.command),
-    )
+fn row(record: &TaskRecord, state: TaskState, layout: Layout) -> String {
+    let outcome = if state == TaskState::Running { "-" } else { record.outcome.name() };
+    let (task, age) = (record.task.to_string(), text::age(record.created_at, layout.now));
+    let changes = text::changes(text::summary(record));
+    layout.line([&task, &age, state.name(), outcome, &changes], &text::command(&record.command))
+}
+
+impl Layout {
+    /// A line of the table. On a terminal without room for it, the command has a line of its own, and what is too long for
+    /// that is cut.
+    fn line(self, [task, age, state, outcome, changes]: [&str; 5], command: &str) -> String {
+        let before = format!("{task:<21}  {age:>4}  {state:<11}  {outcome:<22}  {changes:<12}  ");
+        match self.columns {
+            None => before + command,
+            Some(columns) if columns < BEFORE_COMMAND + ROOM_FOR_COMMAND => {
+                format!("{}\n  {}", before.trim_end(), columns::cut(command, columns.saturating_sub(2)))
+            }
+            Some(columns) => {
+                let room = columns.saturating_sub(before.chars().count());
+                before + &columns::cut(command, room)
+            }
+        }
+    }
 }
 
 fn recorded(listed: &Listed) -> Value {

@@ -1,5 +1,6 @@
 //! The keys and values of a policy.
 
+use super::columns::wrapped;
 use crate::use_case::effective_policy::{Origin, PolicyValue};
 use isobox_domain::content::ContentId;
 use isobox_ports::{PolicyError, PolicyFile};
@@ -15,11 +16,13 @@ pub(crate) struct Trust {
     pub(crate) is_trusted: bool,
 }
 
-/// For people: key, value, origin.
-pub(crate) fn table(out: &mut dyn Write, values: &[PolicyValue]) -> io::Result<()> {
-    let width = values.iter().map(|value| value.value.chars().count()).max().unwrap_or_default().min(40);
+/// The column in which values begin.
+const VALUES: usize = 44;
+
+/// For people: key, origin, and the value last, since a list may be long.
+pub(crate) fn table(out: &mut dyn Write, values: &[PolicyValue], columns: Option<usize>) -> io::Result<()> {
     for PolicyValue { key, value, origin } in values {
-        writeln!(out, "{key:<35}{value:<width$}  {}", name(*origin))?;
+        writeln!(out, "{key:<35}{:<9}{}", name(*origin), wrapped(value, VALUES, columns))?;
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! A record for people.
 
+use crate::output::columns::wrapped;
 use crate::output::record_json;
 use crate::output::text;
 use isobox_domain::content::{ContentId, ContentRef};
@@ -8,16 +9,28 @@ use isobox_domain::event::{Event, EventKind};
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
 use std::io::{self, Write};
 
-/// Writes what a reviewer wants to know first: what ran, how it ended, what it changed, what held.
-pub(crate) fn show(out: &mut dyn Write, record: &TaskRecord, digest: &ContentId, events: &[Event]) -> io::Result<()> {
+/// The column in which values begin, and the one in which what is said of a control begins.
+const VALUES: usize = 13;
+const CONTROLS: usize = VALUES + 13;
+
+/// Writes what a reviewer wants to know first: what ran, how it ended, what it changed, what held. Sentences are broken at
+/// `columns`, if there are any; the command and what is copied are not.
+pub(crate) fn show(
+    out: &mut dyn Write,
+    record: &TaskRecord,
+    digest: &ContentId,
+    events: &[Event],
+    columns: Option<usize>,
+) -> io::Result<()> {
     let mut field = |name: &str, value: String| writeln!(out, "{name:<12} {value}");
+    let sentence = |text: &str| wrapped(text, VALUES, columns);
     field("task", record.task.to_string())?;
     field("record", digest.to_string())?;
     field("command", text::command(&record.command))?;
     field("kind", record_json::kind(record.kind).to_owned())?;
     field("outcome", text::outcome(record).trim_start_matches("outcome=").to_owned())?;
     if let Some(detail) = &record.outcome_detail {
-        field("", Escaped(detail.as_bytes()).to_string())?;
+        field("", sentence(&Escaped(detail.as_bytes()).to_string()))?;
     }
     field("created", record.created_at.to_string())?;
     field("ended", record.ended_at.to_string())?;
@@ -32,13 +45,14 @@ pub(crate) fn show(out: &mut dyn Write, record: &TaskRecord, digest: &ContentId,
     }
     field("backend", record.policy.backend.name().to_owned())?;
     for report in &record.policy.controls {
-        field("", format!("{:<12} {}", report.control.name(), text::enforcement(&report.enforcement)))?;
+        let held = wrapped(&text::enforcement(&report.enforcement), CONTROLS, columns);
+        field("", format!("{:<12} {held}", report.control.name()))?;
     }
     for event in events {
-        field("event", happened(event))?;
+        field("event", sentence(&happened(event)))?;
     }
     for warning in &record.warnings {
-        field("warning", Escaped(warning.as_bytes()).to_string())?;
+        field("warning", sentence(&Escaped(warning.as_bytes()).to_string()))?;
     }
     Ok(())
 }

@@ -64,7 +64,9 @@ fn is_there(failure: &Failure) -> bool {
 
 impl From<ExportError> for Failure {
     fn from(error: ExportError) -> Self {
-        Self::new(FailureKind::General, "nothing was exported").because(error)
+        Self::new(FailureKind::General, "nothing was exported")
+            .because(error)
+            .with_hint("name a directory that can be written to, on a disk with room")
     }
 }
 

@@ -35,7 +35,10 @@ impl Checker<'_> {
                     self.check(self.root.pointer(pointer).expect("it refers to something"), found, place, faults);
                     true
                 }
-                "type" => is_of_type(found, value.as_str().expect("a type")),
+                "type" => match value {
+                    Value::Array(types) => types.iter().any(|name| is_of_type(found, name.as_str().expect("a type"))),
+                    name => is_of_type(found, name.as_str().expect("a type")),
+                },
                 "const" => found == value,
                 "enum" => value.as_array().expect("values").contains(found),
                 "minimum" => found.as_u64() >= value.as_u64(),
@@ -206,13 +209,14 @@ fn what_an_import_took_over_and_what_it_did_not_is_described() {
 }
 
 /// Every command that takes `--json`, and the schema of what it prints then.
-const DOCUMENTS: [(&str, &str); 8] = [
+const DOCUMENTS: [(&str, &str); 9] = [
     ("doctor", "doctor"),
     ("import", "import"),
     ("list", "list"),
     ("policy check", "policy-check"),
     ("policy show", "policy"),
     ("show", "record"),
+    ("verify", "verify"),
     ("version", "version"),
     ("workspace list", "workspaces"),
 ];

@@ -1,11 +1,11 @@
 //! What a terminal is shown.
 
-use crate::support::{terminal, tool};
+use crate::support::tool;
 use isobox_tests::{Project, User, isobox_program, outcome};
 
 /// What `arguments` print with standard output and standard error on a terminal.
 fn on_a_terminal(project: &Project, arguments: &[&str]) -> String {
-    let (code, shown) = terminal(project, arguments, None);
+    let (code, shown) = isobox_tests::on_a_terminal(project.isobox_command(arguments), 80);
     assert_eq!(code, 0, "{shown}");
     shown
 }

@@ -282,7 +282,8 @@ impl<'a> Field<'a> {
             return Err(PolicyProblem::at(
                 self.node.position,
                 format!("`{}: {word}` is not available: {reason}", self.name),
-            ));
+            )
+            .with_hint(Some(format!("write {}", one_of(words)))));
         }
         let meant = found.and_then(|found| nearest(found, words.clone()));
         Err(self.expected(&one_of(words)).with_hint(meant.map(|meant| format!("did you mean `{meant}`?"))))
