@@ -126,7 +126,7 @@ pub(crate) enum Command {
     List(ListArguments),
     /// Show the record of a task
     #[command(
-        after_help = "Examples:\n  isobox show @latest\n  isobox show --json task-0123\n  isobox show --raw @latest | b3sum"
+        after_help = "Examples:\n  isobox show @latest\n  isobox show --json task-0123\n  isobox show --raw @latest > record"
     )]
     Show(ShowArguments),
     /// Show what a task changed, as a patch
