@@ -19,6 +19,7 @@ mod open_attempts;
 mod policy_source;
 mod project_files;
 mod record_log;
+mod releases;
 mod repository;
 mod runtime_backend;
 mod store_error;
@@ -37,6 +38,7 @@ pub use open_attempts::{Asked, OpenAttempt, OpenAttempts};
 pub use policy_source::{PolicyError, PolicySource, Position};
 pub use project_files::{ProjectFiles, ProjectFilesError};
 pub use record_log::{AppendError, RecordLog, StoredEvent};
+pub use releases::{FetchArchive, Installation, ReleaseSource, UpdateError, UpdateTargets};
 pub use repository::{Applied, ApplyError, IndexMode, Promotion, RepositoryError, TrustedRepository, Unfinished};
 pub use runtime_backend::{
     EndCause, Ending, Filled, Flow, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, Streams, SupervisionError,
