@@ -9,6 +9,7 @@ mod policy;
 mod project_files;
 mod read_paths;
 mod task_ids;
+mod update_target;
 
 pub use clock::SystemClock;
 pub use directories::{Directories, DirectoriesError};
@@ -21,3 +22,4 @@ pub use policy::{
 pub use project_files::FsProjectFiles;
 pub use read_paths::{ReadPathError, ReadPaths};
 pub use task_ids::RandomTaskIds;
+pub use update_target::PathUpdateTargets;
