@@ -13,6 +13,7 @@ mod promote;
 mod rerun;
 mod topics;
 mod transfer;
+mod update;
 mod workload;
 mod workspace;
 
@@ -79,6 +80,7 @@ fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
         Command::Learn(LearnCommand::Man(arguments)) => man::man(&arguments),
         Command::Transfer(command) => transfer::transfer(console, &command),
         Command::Policy(arguments) => policy::policy(&arguments.command),
+        Command::Update(arguments) => update::update(console, &arguments),
         Command::Version(arguments) => help::version(&arguments),
         Command::Help(arguments) => help::help(&arguments),
     }

@@ -18,3 +18,4 @@ pub(crate) mod show;
 pub(crate) mod stdout;
 mod terminal;
 pub(crate) mod text;
+pub(crate) mod update;

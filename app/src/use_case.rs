@@ -19,6 +19,7 @@ pub(crate) mod reject;
 pub(crate) mod report;
 pub(crate) mod select;
 pub(crate) mod settle;
+pub(crate) mod update;
 mod view;
 pub(crate) mod workspaces;
 

@@ -3,10 +3,12 @@
 mod acting;
 mod probes;
 mod transfer;
+mod update;
 mod user_policy;
 
 pub(crate) use probes::with_probes;
 pub(crate) use transfer::v1_directories;
+pub(crate) use update::{build, with_publisher, with_update_ports};
 pub(crate) use user_policy::policy_schema;
 
 use crate::cli::Place;

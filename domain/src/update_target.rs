@@ -209,7 +209,8 @@ mod tests {
 
     #[test]
     fn what_a_person_put_somewhere_is_replaced() {
-        for file in ["/usr/local/bin/isobox", "/home/ana/.local/bin/isobox", "/opt/isobox/isobox", "/home/a/nix/store/x"]
+        for file in
+            ["/usr/local/bin/isobox", "/home/ana/.local/bin/isobox", "/opt/isobox/isobox", "/home/a/nix/store/x"]
         {
             assert_eq!(why(&target(file)), None, "{file}");
         }

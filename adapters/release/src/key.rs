@@ -8,7 +8,9 @@ pub struct TrustedKeys(Vec<PublicKey>);
 
 /// Why a text names no keys.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a key of releases is the 56 characters that `minisign -G` prints, and begins with RW; commas stand between several")]
+#[error(
+    "a key of releases is the 56 characters that `minisign -G` prints, and begins with RW; commas stand between several"
+)]
 pub struct KeyError;
 
 impl TrustedKeys {

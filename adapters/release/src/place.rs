@@ -29,7 +29,9 @@ pub(crate) enum Located {
 
 /// Why a text is no place of releases.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("releases lie at an https, http or file URL without a user, a query or a fragment, such as https://example.org/isobox or file:///srv/isobox")]
+#[error(
+    "releases lie at an https, http or file URL without a user, a query or a fragment, such as https://example.org/isobox or file:///srv/isobox"
+)]
 pub struct PlaceError;
 
 impl Place {
