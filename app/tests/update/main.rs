@@ -1,0 +1,9 @@
+//! `isobox update` and `install.sh`, against a publisher on loopback and on made-up machines.
+
+mod hostile;
+mod journey;
+mod kill;
+mod machine;
+mod server;
+mod site;
+mod targets;
