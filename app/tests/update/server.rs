@@ -13,8 +13,6 @@ use std::time::Duration;
 /// What is sent in place of a file.
 #[derive(Clone, Debug)]
 pub(crate) enum Reply {
-    /// These bytes.
-    Bytes(Vec<u8>),
     /// The file's length, and half of its bytes.
     Half,
     /// Nothing, for as long as the client waits.
@@ -118,7 +116,7 @@ fn answer(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
     };
     let length = |bytes: &[u8]| format!("Content-Length: {}\r\n", bytes.len());
     match (reply, file) {
-        (Some(Reply::Bytes(bytes)), _) | (None, Some(bytes)) => {
+        (None, Some(bytes)) => {
             head("200 OK", &length(&bytes))?;
             stream.write_all(&bytes)
         }
