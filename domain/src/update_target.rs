@@ -79,12 +79,8 @@ const SYSTEM: [&str; 8] =
     ["/usr/bin/", "/usr/sbin/", "/bin/", "/sbin/", "/usr/lib/", "/usr/libexec/", "/lib/", "/usr/share/"];
 
 impl UpdateTarget {
-    /// Why isobox never replaces the file, whatever release there is; `None` if it may.
-    pub fn refusal(&self) -> Option<Refusal> {
-        self.managed().or_else(|| self.denied())
-    }
-
-    fn managed(&self) -> Option<Refusal> {
+    /// Why isobox never replaces the file, whoever asks: somebody else looks after it. `None` if nobody does.
+    pub fn managed(&self) -> Option<Refusal> {
         if let Some(Package { manager, name }) = &self.package {
             let name = Escaped(name.as_bytes());
             let why = format!("belongs to the package {name}, which {manager} looks after");
@@ -110,7 +106,8 @@ impl UpdateTarget {
         }
     }
 
-    fn denied(&self) -> Option<Refusal> {
+    /// Why this user cannot replace the file; `None` if nothing stands in the way.
+    pub fn denied(&self) -> Option<Refusal> {
         match &self.access {
             Access::Allowed => None,
             Access::BelongsTo(uid) => Some(Refusal {
@@ -136,6 +133,9 @@ impl UpdateTarget {
         }
         if self.running == Running::Other {
             remarks.push(format!("the isobox that runs now is not {file}, the first on PATH"));
+        }
+        if let Some(Refusal { why, .. }) = self.denied() {
+            remarks.push(format!("{file} {why}"));
         }
         if self.names > 1 {
             let others = self.names - 1;
@@ -188,7 +188,7 @@ mod tests {
     }
 
     fn why(target: &UpdateTarget) -> Option<String> {
-        target.refusal().map(|refusal| refusal.why)
+        target.managed().or_else(|| target.denied()).map(|refusal| refusal.why)
     }
 
     #[test]
@@ -203,7 +203,7 @@ mod tests {
             ("/usr/bin/isobox", "lies where the system's package manager installs programs"),
         ] {
             assert_eq!(why(&target(file)).as_deref(), Some(keeper), "{file}");
-            assert!(target(file).refusal().unwrap().hint.contains("~/.local/bin"));
+            assert!(target(file).managed().unwrap().hint.contains("~/.local/bin"));
         }
     }
 
@@ -226,7 +226,8 @@ mod tests {
     #[test]
     fn what_this_user_may_not_replace_is_refused_with_a_way_out() {
         let denied = UpdateTarget { access: Access::BelongsTo(0), ..target("/usr/local/bin/isobox") };
-        assert!(denied.refusal().unwrap().hint.contains("as root"));
+        assert!(denied.denied().unwrap().hint.contains("as root"));
+        assert_eq!(denied.remarks(), ["/usr/local/bin/isobox belongs to the user with uid 0"]);
         let denied = UpdateTarget { access: Access::Denied("Read-only".to_owned()), ..target("/x/isobox") };
         assert!(why(&denied).unwrap().ends_with("Read-only"));
         let built = UpdateTarget { is_build_output: true, ..target("/x/isobox") };

@@ -43,7 +43,8 @@ For people, isobox prints tables and lines; what came from a workload is escaped
 For programs:
 
   --json           one document on standard output, with `schema: \"isobox.THING/v1\"`,
-                   full ids, and times in UTC: list, show, version, workspace list
+                   full ids, and times in UTC: list, show, version, workspace list,
+                   doctor, import, update
   --json-errors    errors on standard error, one document of schema isobox.error/v1 each
   logs, diff, cat  the bytes themselves when piped
   diff             a patch that `git apply` takes
@@ -63,6 +64,16 @@ isobox reads these variables:
   PATH              where bubblewrap is looked for, and tools that a workload may use
   NO_COLOR          no colours
   CLICOLOR_FORCE    colours although standard error is no terminal
+
+`isobox update` alone reads these:
+
+  ISOBOX_RELEASE_URL   where the releases are, unless --url says so
+  ISOBOX_RELEASE_KEY   the key that they must be signed with, unless --key says so
+  HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY   by which way they are fetched
+  SSL_CERT_FILE, SSL_CERT_DIR                    whom HTTPS believes, other than the system's authorities
+
+Whoever builds isobox builds in ISOBOX_RELEASE_KEY and ISOBOX_RELEASE_URL by setting them for
+the compiler; without a key it is a development build.
 
 A workload gets none of them: its environment is made anew in the sandbox.
 No GIT_ variable is honoured.

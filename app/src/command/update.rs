@@ -26,7 +26,7 @@ pub(super) fn update(console: Console, arguments: &UpdateArguments) -> Result<Ex
             remark(console, &plan.target);
             let kept = match arguments.check {
                 true => None,
-                false => use_case::perform(ports, publisher, &plan).map_err(Failure::from)?,
+                false => use_case::perform(ports, publisher, &plan).map_err(refused)?,
             };
             let done = kept.map_or(shown::Done::Checked, shown::Done::Updated);
             match arguments.json {

@@ -82,28 +82,34 @@ pub(crate) fn check(ports: &Ports<'_>, publisher: &Publisher<'_>) -> Result<Plan
 }
 
 /// Does what a plan of [`check`] says: where the program before is kept, if there was anything to do.
-pub(crate) fn perform(
-    ports: &Ports<'_>,
-    publisher: &Publisher<'_>,
-    plan: &Plan,
-) -> Result<Option<String>, UpdateError> {
+pub(crate) fn perform(ports: &Ports<'_>, publisher: &Publisher<'_>, plan: &Plan) -> Result<Option<String>, Refused> {
     let Step::Newer(archive) = &plan.step else { return Ok(None) };
+    allowed(&plan.target)?;
     let fetch = |into: &mut dyn std::io::Write| publisher.source.fetch(archive, into);
-    ports.installation.replace(&plan.target, archive, &fetch).map(Some)
+    Ok(Some(ports.installation.replace(&plan.target, archive, &fetch)?))
 }
 
 /// Goes back to the program that the last update replaced: the program's place, and the version that is there now.
 pub(crate) fn roll_back(ports: &Ports<'_>) -> Result<(UpdateTarget, Version), Refused> {
     let target = find(ports)?;
+    allowed(&target)?;
     let version = ports.installation.roll_back(&target)?;
     Ok((target, version))
 }
 
-/// The program, if isobox may replace it.
+/// The program, if nobody else looks after it.
 fn find(ports: &Ports<'_>) -> Result<UpdateTarget, Refused> {
     let target = ports.targets.find()?.ok_or(Refused::NoTarget)?;
-    match target.refusal() {
+    match target.managed() {
         Some(refusal) => Err(Refused::Target(Box::new(target), refusal)),
         None => Ok(target),
     }
 }
+
+fn allowed(target: &UpdateTarget) -> Result<(), Refused> {
+    let refused = |refusal| Err(Refused::Target(Box::new(target.clone()), refusal));
+    target.denied().map_or(Ok(()), refused)
+}
+
+#[cfg(test)]
+mod tests;

@@ -14,4 +14,5 @@ mod streams;
 mod support;
 mod surroundings;
 mod terminal;
+mod update;
 mod usage;

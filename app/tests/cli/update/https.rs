@@ -1,8 +1,8 @@
 //! Releases over HTTPS: whom isobox believes, and that no redirect leads out of it.
 
-use crate::machine::{Machine, assert_refused};
-use crate::server::Server;
-use crate::site::Site;
+use super::machine::{Machine, assert_refused};
+use super::server::Server;
+use super::site::Site;
 use isobox_tests::{Outcome, ignored, isobox_program, outcome};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};

@@ -48,8 +48,7 @@ impl Site {
 
     /// Publishes `program` as a release for this machine.
     pub(crate) fn publish(&self, version: &str, program: &Path) {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/release-archive");
-        let mut command = Command::new(script);
+        let mut command = Command::new(checkout("scripts/release-archive"));
         command.arg(self.public()).args([version, PLATFORM]).arg(program).env("ISOBOX_GZIP_LEVEL", "1");
         let ran = command.output().expect("run release-archive");
         assert!(ran.status.success(), "{ran:?}");
@@ -81,6 +80,12 @@ impl Site {
         let signature = minisign::sign(Some(&keys.pk), &keys.sk, index, Some("isobox"), None).expect("a signature");
         fs::write(self.path("releases.txt.minisig"), signature.into_string()).expect("a signature");
     }
+}
+
+/// A file of the repository, which may lie elsewhere than where this was compiled.
+pub(crate) fn checkout(path: &str) -> PathBuf {
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    Path::new(&package).join("..").join(path)
 }
 
 /// The name of a release's archive for this machine.

@@ -1,8 +1,10 @@
 //! Publishers that are hostile, broken or slow: nothing that they do gets a program onto the machine.
 
-use crate::machine::{Machine, assert_refused, document};
-use crate::server::{Reply, Server};
-use crate::site::{PLATFORM, Site, archive};
+use super::machine::{Machine, assert_refused};
+use super::server::{Reply, Server};
+use super::site::{PLATFORM, Site, archive};
+use crate::schemas::assert_described;
+use crate::support::document;
 use isobox_tests::Outcome;
 use minisign::KeyPair;
 use std::fs;
@@ -131,6 +133,7 @@ fn an_older_release_never_replaces_a_newer_program() {
     let before = machine.listing("bin");
     let ran = machine.update(&site, &server.url(), &["--json"]);
     let told = document(&ran);
+    assert_described("update", &told);
     assert_eq!((ran.code, &told["state"], &told["newest"]), (0, &"ahead".into(), &"0.2.0".into()), "{told}");
     assert_eq!(machine.listing("bin"), before);
     assert_eq!(server.asked().len(), 2);
@@ -145,6 +148,7 @@ fn releases_for_other_machines_alone_are_none() {
     let ran = machine.update(&site, &server.url(), &[]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.stdout.contains("there is no release for this kind of machine"), "{ran:?}");
+    assert_described("update", &document(&machine.update(&site, &server.url(), &["--check", "--json"])));
 }
 
 /// A site whose 0.2.0 is `program`, which is signed as it should be.
@@ -164,7 +168,7 @@ fn a_program_that_does_not_work_here_never_gets_to_its_place() {
     refused_program("\x7fELF of another machine", &["it does not start: "]);
     refused_program("#!/bin/sh\nexit 3\n", &["it ends with exit status: 3"]);
     refused_program("#!/bin/sh\necho hello\n", &["is not what an isobox says"]);
-    refused_program(&crate::site::program_text("0.1.9"), &["version 0.2.0 expected, found 0.1.9"]);
+    refused_program(&super::site::program_text("0.1.9"), &["version 0.2.0 expected, found 0.1.9"]);
     refused_program("#!/bin/sh\nwhile :; do echo more; done\n", &["it says too much"]);
 }
 

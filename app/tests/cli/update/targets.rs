@@ -1,7 +1,8 @@
 //! What is replaced on machines with several programs, links and package managers, and what is left to others.
 
-use crate::machine::{Machine, assert_refused, document};
-use crate::site::Site;
+use super::machine::{Machine, assert_refused};
+use super::site::Site;
+use crate::support::document;
 use isobox_tests::{Outcome, User, ignored, isobox_program, outcome};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -148,6 +149,9 @@ fn what_belongs_to_another_user_is_refused_with_the_way_out() {
     command.env("PATH", machine.at("bin")).args(["update", "--url", &url, "--key", &site.key()]);
     let ran = outcome(command.output().expect("run isobox"));
     assert_refused(&ran, &["belongs to the user with uid 0", "as root"]);
+    let ran = outcome(command.arg("--check").output().expect("run isobox"));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.contains("isobox 0.2.0 can replace 0.1.0"), "{ran:?}");
     // Root keeps the owner of what it replaces.
     std::os::unix::fs::chown(machine.at("bin/isobox"), Some(65533), Some(65533)).expect("chown");
     assert_eq!(machine.update(&site, &url, &[]).code, 0);

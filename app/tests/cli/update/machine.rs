@@ -1,8 +1,7 @@
 //! A made-up machine: directories of programs, of which some are on PATH.
 
-use crate::site::{Site, program_text};
+use super::site::{Site, program_text};
 use isobox_tests::{Outcome, isobox_program, outcome};
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
@@ -90,15 +89,7 @@ impl Machine {
     }
 }
 
-/// The document that a command printed.
-pub(crate) fn document(ran: &Outcome) -> Value {
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"))
-}
-
 /// Asserts that nothing was replaced, and that each of `words` says why.
 pub(crate) fn assert_refused(ran: &Outcome, words: &[&str]) {
-    assert_eq!(ran.code, 1, "{ran:?}");
-    for word in words {
-        assert!(ran.stderr.contains(word), "`{word}` is not in {ran:?}");
-    }
+    crate::support::assert_refused(ran, 1, words);
 }

@@ -1,7 +1,7 @@
 //! An update that a kill or an error ends at any system call: there is always a whole program.
 
-use crate::machine::Machine;
-use crate::site::Site;
+use super::machine::Machine;
+use super::site::Site;
 use isobox_tests::{CALL_GROUPS, FAULTS, Fault, Outcome, ignored, isobox_program, outcome};
 use std::fs;
 

@@ -1,8 +1,8 @@
 //! `install.sh`, on machines with different programs.
 
-use crate::machine::Machine;
-use crate::server::{Reply, Server};
-use crate::site::{Site, archive};
+use super::machine::Machine;
+use super::server::{Reply, Server};
+use super::site::{Site, archive, checkout};
 use isobox_tests::{Outcome, ignored, outcome};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -39,7 +39,7 @@ pub(crate) fn install(machine: &Machine, site: &Site, url: &str, arguments: &[&s
 }
 
 fn script() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../install.sh")
+    checkout("install.sh")
 }
 
 /// A site with one release, 0.2.0, and where it lies.

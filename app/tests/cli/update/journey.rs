@@ -1,9 +1,11 @@
 //! The whole way: install, look, update, go back.
 
-use crate::installer::install;
-use crate::machine::{Machine, document};
-use crate::server::Server;
-use crate::site::Site;
+use super::installer::install;
+use super::machine::Machine;
+use super::server::Server;
+use super::site::Site;
+use crate::schemas::assert_described;
+use crate::support::document;
 use isobox_tests::{isobox_program, outcome};
 use serde_json::json;
 use std::fs;
@@ -36,11 +38,16 @@ fn an_installed_isobox_finds_a_newer_release_becomes_it_and_goes_back() {
         command.env("ISOBOX_RELEASE_URL", server.url()).env("ISOBOX_RELEASE_KEY", site.key());
         outcome(command.output().expect("run isobox"))
     };
-    assert_eq!(document(&run(&["--check", "--json"]))["state"], "current");
+    let told = |arguments: &[&str]| {
+        let told = document(&run(arguments));
+        assert_described("update", &told);
+        told
+    };
+    assert_eq!(told(&["--check", "--json"])["state"], "current");
     site.publish_fake("9.0.0");
     site.publish_fake("9.10.0");
     site.publish_fake("10.0.0-rc.1");
-    let checked = document(&run(&["--check", "--json"]));
+    let checked = told(&["--check", "--json"]);
     assert_eq!((&checked["state"], &checked["newest"]), (&json!("newer"), &json!("9.10.0")));
     assert_eq!((machine.version(isobox), checked["action"].clone()), (own.clone(), json!("none")));
 
@@ -50,11 +57,11 @@ fn an_installed_isobox_finds_a_newer_release_becomes_it_and_goes_back() {
     assert_eq!(machine.version(isobox), "9.10.0");
     assert_eq!(machine.version("home/.local/bin/isobox.old"), own);
     assert_eq!(fs::metadata(machine.at(isobox)).unwrap().permissions().mode() & 0o7777, 0o755);
-    assert_eq!(document(&run(&["--check", "--json"]))["state"], "current");
+    assert_eq!(told(&["--check", "--json"])["state"], "current");
 
     let back = run(&["--rollback"]);
     assert_eq!((back.code, machine.version(isobox)), (0, own.clone()), "{back:?}");
-    let forth = document(&run(&["--rollback", "--json"]));
+    let forth = told(&["--rollback", "--json"]);
     assert_eq!((&forth["action"], &forth["installed"]), (&json!("rolled_back"), &json!("9.10.0")));
     assert_eq!(machine.listing("home/.local/bin").len(), 2);
 }
@@ -77,8 +84,9 @@ fn releases_in_a_directory_of_this_machine_need_no_server() {
     let (site, machine) = (Site::new(), Machine::with_release("0.1.0"));
     site.publish_fake("0.2.0");
     let url = format!("file://{}", site.public().display());
-    let ran = machine.update(&site, &url, &[]);
-    assert_eq!((ran.code, machine.version("bin/isobox")), (0, "0.2.0".to_owned()), "{ran:?}");
+    let told = document(&machine.update(&site, &url, &["--json"]));
+    assert_described("update", &told);
+    assert_eq!((&told["action"], machine.version("bin/isobox")), (&json!("updated"), "0.2.0".to_owned()), "{told}");
     let machine = Machine::new();
     let to = machine.at("bin").to_string_lossy().into_owned();
     let ran = install(&machine, &site, &url, &["--to", &to]);
@@ -89,5 +97,5 @@ fn releases_in_a_directory_of_this_machine_need_no_server() {
 fn nothing_to_go_back_to_is_said() {
     let (site, machine) = (Site::new(), Machine::with_release("0.1.0"));
     let ran = machine.update(&site, "file:///nonexistent", &["--rollback"]);
-    crate::machine::assert_refused(&ran, &["there is no ", "isobox.old to go back to", "hint: "]);
+    super::machine::assert_refused(&ran, &["there is no ", "isobox.old to go back to", "hint: "]);
 }
