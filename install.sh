@@ -88,8 +88,8 @@ verified_by_openssl() {
 
 # The line of the index for the newest stable version, or the one asked for: versions are compared number by number.
 chosen() {
-    awk -v platform="$platform" -v wanted="$wanted" '
-        $1 != "archive" || $3 != platform { next }
+    awk -F '[ ]' -v platform="$platform" -v wanted="$wanted" '
+        $1 != "archive" || $3 != platform || NF != 6 { next }
         wanted != "" { if ($2 == wanted) { best = $0 } next }
         $2 ~ /^[0-9]+\.[0-9]+\.[0-9]+$/ {
             split($2, v, ".")
