@@ -36,19 +36,20 @@ fetch() {
     [ "$(size "$into")" -le "$2" ] || die "$url has more than $2 bytes"
 }
 
-# from_server PROTOCOLS: $url, by those protocols alone where the program can be told.
+# from_server PROTOCOLS: $url, by those protocols alone where the program can be told. What is cut short on its way is
+# found by its length, or by the signature. Neither program limits the size of an answer that does not tell it.
 from_server() {
     if has curl; then
-        curl -fsSL --proto "=$1" --proto-redir "=$1" --max-redirs 5 --connect-timeout 20 --max-time "$seconds" \
-            --max-filesize "$most" -o "$into" "$url"
-        return
-    fi
-    has wget || die "there is neither curl nor wget" "install one of them, or give a file URL"
-    # wget limits each wait, and neither their sum nor the size.
-    patience=
-    ! has timeout || patience="timeout $seconds"
-    # shellcheck disable=SC2086 # Two words or none.
-    $patience wget -q -T "$seconds" -O - "$url" | head -c "$most" > "$into"
+        curl -fsSL --proto "=$1" --proto-redir "=$1" --max-redirs 5 --connect-timeout 20 --max-time "$seconds" "$url"
+    elif has wget; then
+        # wget limits each wait, and not their sum.
+        patience=
+        ! has timeout || patience="timeout $seconds"
+        # shellcheck disable=SC2086 # Two words or none.
+        $patience wget -q -T "$seconds" -O - "$url"
+    else
+        printf 'error: there is neither curl nor wget; install one of them, or give a file URL\n' >&2
+    fi | head -c "$most" > "$into"
     [ -s "$into" ]
 }
 
