@@ -12,6 +12,7 @@ mod telling;
 #[cfg(test)]
 mod tests;
 mod transfer;
+mod update;
 mod verify;
 mod workload;
 
@@ -30,6 +31,7 @@ pub(crate) use policy_flags::PolicyFlags;
 pub(crate) use promote::PromoteArguments;
 pub(crate) use telling::{EventTarget, TellingFlags};
 pub(crate) use transfer::{ExportArguments, ImportArguments, LayoutName, TransferCommand};
+pub(crate) use update::UpdateArguments;
 pub(crate) use verify::{SampleFlag, VerifyArguments};
 pub(crate) use workload::{AttemptCommand, RunArguments, ToolArguments};
 
@@ -165,6 +167,14 @@ pub(crate) enum Command {
         after_help = "Examples:\n  isobox policy check\n  isobox policy show --effective\n  isobox policy schema"
     )]
     Policy(PolicyArguments),
+    /// Update isobox itself to its newest release, or look whether there is one
+    #[command(after_help = "Examples:\n  \
+        isobox update --check\n  \
+        isobox update\n  \
+        isobox update --rollback\n\n\
+        The first isobox on PATH is what is updated. Exits with 0 whether or not there was a newer release;\n\
+        scripts read `state` with --json.")]
+    Update(UpdateArguments),
     /// Print the version
     #[command(after_help = "Examples:\n  isobox version\n  isobox version --json")]
     Version(VersionArguments),

@@ -14,6 +14,7 @@ mod rerun;
 mod topics;
 mod transfer;
 mod trusted;
+mod update;
 mod verify;
 mod workload;
 mod workspace;
@@ -82,6 +83,7 @@ fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
         Command::Transfer(command) => transfer::transfer(console, &command),
         Command::Policy(arguments) => policy::policy(console, &arguments.command),
         Command::Verify(arguments) => verify::verify(console, &arguments),
+        Command::Update(arguments) => update::update(console, &arguments),
         Command::Version(arguments) => help::version(&arguments),
         Command::Help(arguments) => help::help(&arguments),
     }

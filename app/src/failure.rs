@@ -3,7 +3,7 @@
 use crate::exit_code::ExitCode;
 use isobox_ports::{
     AppendError, ApplyError, Cause, PolicyError, PolicyPinsError, ProjectFilesError, RepositoryError, StoreError,
-    StoreErrorKind, WorkspaceError,
+    StoreErrorKind, UpdateError, WorkspaceError,
 };
 use std::error::Error;
 
@@ -210,6 +210,29 @@ impl From<PolicyPinsError> for Failure {
         Self::new(FailureKind::General, format!("keep that the policy is trusted: {error}"))
             .because(error.source)
             .with_hint("make that directory private and writable, or let XDG_STATE_HOME name another")
+    }
+}
+
+impl From<UpdateError> for Failure {
+    fn from(error: UpdateError) -> Self {
+        let message = format!("{error}; nothing was replaced");
+        let failure = Self::new(FailureKind::General, message);
+        match error {
+            UpdateError::Unreachable { source, .. } => failure.because(source).with_hint(
+                "try again later; --url names another place, and --timeout gives a slow one more time",
+            ),
+            UpdateError::Untrusted { .. } => failure.with_hint(
+                "do not use what lies there: try again later, or ask whoever publishes it, by another way, what is wrong",
+            ),
+            UpdateError::Unusable { .. } => failure.with_hint(
+                "if the release itself is at fault, say so to whoever publishes it; a directory must allow programs to run",
+            ),
+            UpdateError::Contended { .. } => failure.with_hint("wait for the other update to end, then try again"),
+            UpdateError::NothingKept { .. } => failure.with_hint("only an update leaves one there"),
+            UpdateError::Io { source, .. } => {
+                failure.because(source).with_hint("make room, or the directory writable, then try again")
+            }
+        }
     }
 }
 

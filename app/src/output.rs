@@ -21,5 +21,6 @@ pub(crate) mod stdout;
 mod terminal;
 pub(crate) mod text;
 pub(crate) mod trust;
+pub(crate) mod update;
 pub(crate) mod verify;
 pub(crate) mod working;

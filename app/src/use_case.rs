@@ -20,6 +20,7 @@ pub(crate) mod report;
 pub(crate) mod select;
 pub(crate) mod settle;
 pub(crate) mod trusted_policy;
+pub(crate) mod update;
 mod view;
 pub(crate) mod workspaces;
 

@@ -5,10 +5,12 @@ mod attempts;
 mod policies;
 mod probes;
 mod transfer;
+mod update;
 
 pub(crate) use policies::policy_schema;
 pub(crate) use probes::with_probes;
 pub(crate) use transfer::v1_directories;
+pub(crate) use update::{build, with_publisher, with_update_ports};
 
 use crate::cli::Place;
 use crate::failure::{Failure, FailureKind};

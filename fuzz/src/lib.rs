@@ -12,7 +12,7 @@ mod v1;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 12] = [
+pub const TARGETS: [Target; 13] = [
     ("change_set", objects::change_set),
     ("commit", packs::commit),
     ("entry", packs::entry),
@@ -22,6 +22,7 @@ pub const TARGETS: [Target; 12] = [
     ("policy", objects::policy),
     ("policy_file", names::policy_file),
     ("record", objects::record),
+    ("release_index", names::release_index),
     ("repo_path", names::repo_path),
     ("task_selector", names::task_selector),
     ("v1_record", v1::v1_record),

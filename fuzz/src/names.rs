@@ -1,6 +1,7 @@
-//! What people and projects write: paths, names of Tasks, policy files.
+//! What people, projects and publishers write: paths, names of Tasks, policy files, releases.
 
 use isobox_domain::escape::is_deceptive;
+use isobox_domain::release::{MAX_ARCHIVE_BYTES, ReleaseIndex};
 use isobox_domain::repo_path::{MAX_PATH_BYTES, RepoPath};
 use isobox_domain::task_id::TaskSelector;
 use isobox_host::{PolicyProblem, parse_policy};
@@ -36,6 +37,20 @@ pub(crate) fn task_selector(bytes: &[u8]) {
             assert_eq!(text.trim_end_matches('/'), path);
         }
     }
+}
+
+// Lines that are passed over have any spelling; those that are understood have one.
+pub(crate) fn release_index(bytes: &[u8]) {
+    let Ok(index) = ReleaseIndex::parse(bytes) else { return };
+    let mut text = "isobox-releases/v1\n".to_owned();
+    for archive in index.archives() {
+        assert!((1..=MAX_ARCHIVE_BYTES).contains(&archive.bytes));
+        assert!(Path::new(&archive.file).components().eq([Component::Normal(archive.file.as_ref())]));
+        let (version, platform) = (&archive.version, archive.platform.name());
+        let line = format!("archive {version} {platform} {} {} {}\n", archive.bytes, archive.sha256, archive.file);
+        text.push_str(&line);
+    }
+    assert_eq!(ReleaseIndex::parse(text.as_bytes()), Ok(index));
 }
 
 // A policy has no one spelling. What must hold: a comment changes nothing, and no message drives a terminal.

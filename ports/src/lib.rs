@@ -20,6 +20,7 @@ mod policy_pins;
 mod policy_source;
 mod project_files;
 mod record_log;
+mod releases;
 mod repository;
 mod runtime_backend;
 mod store_error;
@@ -40,6 +41,7 @@ pub use policy_pins::{PolicyPins, PolicyPinsError};
 pub use policy_source::{PolicyError, PolicyFile, PolicySource, Position};
 pub use project_files::{ProjectFiles, ProjectFilesError};
 pub use record_log::{AppendError, RecordLog, StoredEvent};
+pub use releases::{FetchArchive, Installation, ReleaseSource, UpdateError, UpdateTargets};
 pub use repository::{Applied, ApplyError, IndexMode, Promotion, RepositoryError, TrustedRepository, Unfinished};
 pub use runtime_backend::{
     EndCause, Ending, Filled, Flow, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, Streams, SupervisionError,

@@ -9,12 +9,13 @@ use std::process::Command;
 const LONGEST_FILE: usize = 500;
 
 /// The arrows: a crate, and the crates of the workspace that it may use.
-const ARROWS: [(&str, &[&str]); 9] = [
+const ARROWS: [(&str, &[&str]); 10] = [
     ("isobox-domain", &[]),
     ("isobox-ports", &["isobox-domain"]),
     ("isobox-store-format", &["isobox-domain"]),
     ("isobox-git", &["isobox-domain", "isobox-ports"]),
     ("isobox-host", &["isobox-domain", "isobox-ports"]),
+    ("isobox-release", &["isobox-domain", "isobox-ports"]),
     ("isobox-sandbox", &["isobox-domain", "isobox-ports"]),
     ("isobox-store", &["isobox-domain", "isobox-ports", "isobox-store-format"]),
     ("isobox-v1", &["isobox-domain", "isobox-ports"]),
@@ -25,6 +26,7 @@ const ARROWS: [(&str, &[&str]); 9] = [
             "isobox-git",
             "isobox-host",
             "isobox-ports",
+            "isobox-release",
             "isobox-sandbox",
             "isobox-store",
             "isobox-store-format",
@@ -34,13 +36,16 @@ const ARROWS: [(&str, &[&str]); 9] = [
 ];
 
 /// Each heavy dependency has one home.
-const HOMES: [(&str, &[&str]); 8] = [
+const HOMES: [(&str, &[&str]); 11] = [
     ("gix", &["isobox-git"]),
     ("landlock", &["isobox-sandbox"]),
     ("seccompiler", &["isobox-sandbox"]),
     ("granit-parser", &["isobox-host"]),
     ("clap", &["isobox"]),
-    ("serde_json", &["isobox", "isobox-v1"]),
+    ("serde_json", &["isobox", "isobox-release", "isobox-v1"]),
+    ("ureq", &["isobox-release"]),
+    ("rustls", &["isobox-release"]),
+    ("minisign-verify", &["isobox-release"]),
     ("ciborium", &["isobox-store-format"]),
     ("crc32c", &["isobox-store-format", "isobox-store"]),
 ];
@@ -189,7 +194,8 @@ fn only_the_wiring_names_an_adapter() {
     let mut files = rust_files("app/src");
     files.remove("app/src/wiring.rs").expect("the wiring");
     files.retain(|path, _| !path.starts_with("app/src/wiring/"));
-    let adapters = ["isobox_git", "isobox_host", "isobox_sandbox", "isobox_store::", "use isobox_store;"];
+    let adapters =
+        ["isobox_git", "isobox_host", "isobox_release", "isobox_sandbox", "isobox_store::", "use isobox_store;"];
     assert_eq!(mentions(&files, &adapters), nothing());
 }
 
@@ -223,7 +229,9 @@ fn unsafe_code_is_in_the_sandbox_alone() {
         found.map(|line| format!("{path}: {line}")).collect::<Vec<_>>()
     });
     assert_eq!(lines.collect::<Vec<_>>(), nothing());
-    for library in ["domain", "ports", "store-format", "adapters/git", "adapters/host", "adapters/store"] {
+    for library in
+        ["domain", "ports", "store-format", "adapters/git", "adapters/host", "adapters/release", "adapters/store"]
+    {
         let text = fs::read_to_string(root().join(library).join("src/lib.rs")).expect("a library");
         assert!(text.contains("#![forbid(unsafe_code)]"), "{library}");
     }

@@ -34,7 +34,7 @@ impl InstallationProbe {
     }
 
     /// The programs called `name` in the order of PATH. Directories that depend on the current one are passed over.
-    fn all(&self, name: &str) -> Vec<(PathBuf, Metadata)> {
+    pub(crate) fn all(&self, name: &str) -> Vec<(PathBuf, Metadata)> {
         let directories = std::env::split_paths(&self.path).filter(|directory| directory.is_absolute());
         let candidates = directories.filter_map(|directory| {
             let path = directory.join(name);
@@ -56,17 +56,20 @@ impl InstallationProbe {
         let Some(((first, metadata), others)) = found.split_first() else {
             return Fact::OnPath { first: None, running: Running::Other, duplicates: Vec::new() };
         };
+        let duplicates = others.iter().map(|(path, other)| Self::duplicate((first, metadata), (path, other)));
+        Fact::OnPath { first: Some(escaped(first)), running: self.running(metadata), duplicates: duplicates.collect() }
+    }
+
+    /// Whether the file of `metadata` is the program that runs.
+    pub(crate) fn running(&self, metadata: &Metadata) -> Running {
         let own = self.running.as_deref().and_then(|running| running.metadata().ok());
-        let is_running = own.is_some_and(|own| is_same(&own, metadata));
-        let duplicates = others.iter().map(|(path, other)| Duplicate {
-            host_path: escaped(path),
-            relation: if is_same(metadata, other) { same_file(first, path) } else { Relation::OtherFile },
-        });
-        Fact::OnPath {
-            first: Some(escaped(first)),
-            running: if is_running { Running::First } else { Running::Other },
-            duplicates: duplicates.collect(),
-        }
+        if own.is_some_and(|own| is_same(&own, metadata)) { Running::First } else { Running::Other }
+    }
+
+    /// What a program on PATH has to do with the `first` of its name.
+    pub(crate) fn duplicate(first: (&Path, &Metadata), other: (&Path, &Metadata)) -> Duplicate {
+        let relation = if is_same(first.1, other.1) { same_file(first.0, other.0) } else { Relation::OtherFile };
+        Duplicate { host_path: escaped(other.0), relation }
     }
 
     fn own_directories(&self) -> [Fact; 3] {
@@ -76,7 +79,7 @@ impl InstallationProbe {
     }
 }
 
-fn escaped(host_path: &Path) -> String {
+pub(crate) fn escaped(host_path: &Path) -> String {
     Escaped::path(host_path).to_string()
 }
 
@@ -130,7 +133,7 @@ fn unfit(metadata: &Metadata) -> Option<String> {
 }
 
 /// Why this user may not make anything in `directory`.
-fn refusal(directory: &Path) -> Option<String> {
+pub(crate) fn refusal(directory: &Path) -> Option<String> {
     let needed = AccessFlags::W_OK | AccessFlags::X_OK;
     faccessat(AT_FDCWD, directory, needed, AtFlags::AT_EACCESS).err().map(|errno| errno.desc().to_owned())
 }

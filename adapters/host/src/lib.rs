@@ -10,6 +10,7 @@ mod policy_pins;
 mod project_files;
 mod read_paths;
 mod task_ids;
+mod update_target;
 
 pub use clock::SystemClock;
 pub use directories::{Directories, DirectoriesError};
@@ -23,3 +24,4 @@ pub use policy_pins::FsPolicyPins;
 pub use project_files::FsProjectFiles;
 pub use read_paths::{ReadPathError, ReadPaths};
 pub use task_ids::RandomTaskIds;
+pub use update_target::PathUpdateTargets;

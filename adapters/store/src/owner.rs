@@ -3,9 +3,10 @@
 use crate::dir::Dir;
 use crate::random::random_name;
 use nix::errno::Errno;
-use nix::fcntl::{OFlag, RenameFlags, openat, renameat2};
+use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::{Mode, fstat, mkdirat};
 use nix::unistd::{Gid, Uid, UnlinkatFlags, fchown, geteuid, unlinkat};
+use rustix::fs::{RenameFlags, renameat_with};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -68,7 +69,8 @@ fn put_in_place(
     given: Result<(), Errno>,
     kind: UnlinkatFlags,
 ) -> Result<(), Errno> {
-    let placed = given.and_then(|()| renameat2(dir, fresh, dir, name, RenameFlags::RENAME_NOREPLACE));
+    let place = || renameat_with(dir, fresh, dir, name, RenameFlags::NOREPLACE);
+    let placed = given.and_then(|()| place().map_err(|errno| Errno::from_raw(errno.raw_os_error())));
     if placed.is_err() && unlinkat(dir, fresh, kind).is_err() {
         // It is empty, and what could not be made is told.
     }

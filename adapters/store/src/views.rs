@@ -8,7 +8,7 @@ use isobox_domain::content::parse_hex;
 use isobox_domain::policy::ViewLimit;
 use isobox_domain::task_id::TaskId;
 use isobox_ports::{ObjectStore, StoreError, View, Views};
-use nix::fcntl::{RenameFlags, renameat2};
+use rustix::fs::{RenameFlags, renameat_with};
 use std::cmp::Reverse;
 use std::ffi::OsStr;
 use std::fs::TryLockError;
@@ -103,7 +103,7 @@ fn fill(unfinished: &Dir, view: &View<'_>, objects: &dyn ObjectStore, subject: &
 }
 
 fn put_in_place(dir: &Dir, fresh: &str, name: &str) -> io::Result<()> {
-    match renameat2(dir, fresh, dir, name, RenameFlags::RENAME_EXCHANGE) {
+    match renameat_with(dir, fresh, dir, name, RenameFlags::EXCHANGE) {
         // What bore the name before bears the unfinished one now.
         Ok(()) => remove_view(dir, fresh),
         Err(_) => dir.rename(fresh, dir, name),

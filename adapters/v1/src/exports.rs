@@ -3,8 +3,8 @@
 use crate::shown;
 use isobox_domain::repo_path::RepoPath;
 use isobox_ports::{Export, ExportError, Exports};
-use nix::errno::Errno;
-use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, OpenOptions, Permissions};
 use std::io::{self, Read};
@@ -59,13 +59,13 @@ impl Export for FsExport {
 
     fn finish(self: Box<Self>) -> Result<(), ExportError> {
         let Self { unfinished, target } = *self;
-        match renameat2(AT_FDCWD, unfinished.path(), AT_FDCWD, &target, RenameFlags::RENAME_NOREPLACE) {
+        match renameat_with(CWD, unfinished.path(), CWD, &target, RenameFlags::NOREPLACE) {
             Ok(()) => {
                 // It has another name now.
                 let _moved: PathBuf = unfinished.keep();
                 Ok(())
             }
-            Err(Errno::EEXIST) => Err(ExportError::Exists { host_path: shown(&target) }),
+            Err(Errno::EXIST) => Err(ExportError::Exists { host_path: shown(&target) }),
             Err(errno) => Err(failure("put in place", &target, errno.into())),
         }
     }

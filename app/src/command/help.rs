@@ -5,7 +5,10 @@ use crate::cli::{Arguments, HelpArguments, VersionArguments};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::output::stdout::{for_documents, unwritten};
+use crate::wiring;
 use clap::CommandFactory;
+use isobox_domain::release::VERSION_SCHEMA;
+use serde_json::json;
 use std::io::Write;
 
 /// Prints the help of a command, a topic, or of isobox itself.
@@ -27,7 +30,10 @@ pub(super) fn help(arguments: &HelpArguments) -> Result<ExitCode, Failure> {
 pub(super) fn version(arguments: &VersionArguments) -> Result<ExitCode, Failure> {
     let version = env!("CARGO_PKG_VERSION");
     match arguments.json {
-        true => print(&serde_json::json!({ "schema": "isobox.version/v1", "version": version }).to_string()),
+        true => {
+            let build = wiring::build().name();
+            print(&json!({ "schema": VERSION_SCHEMA, "version": version, "build": build }).to_string())
+        }
         false => print(&format!("isobox {version}")),
     }
 }

@@ -47,7 +47,7 @@ on a terminal, and sentences are broken where the terminal ends. For programs:
   --json           one document on standard output with
                    `schema: \"isobox.THING/v1\"`, full ids, and times in UTC:
                    doctor, import, list, policy check, policy show, show,
-                   verify, version, workspace list
+                   update, verify, version, workspace list
   --json-errors    errors on standard error, one document of schema
                    isobox.error/v1 each; with every command
   --events         what happens to a task, one document of schema
@@ -76,6 +76,18 @@ isobox reads these variables:
                     less. An empty one, and cat, is none
   NO_COLOR          no colours
   CLICOLOR_FORCE    colours although standard error is no terminal
+
+`isobox update` alone reads these:
+
+  ISOBOX_RELEASE_URL   where the releases are, unless --url says so
+  ISOBOX_RELEASE_KEY   the key that they must be signed with, unless --key does
+  HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY
+                       by which way they are fetched
+  SSL_CERT_FILE, SSL_CERT_DIR
+                       whom HTTPS believes, other than the system's authorities
+
+Whoever builds isobox builds in ISOBOX_RELEASE_KEY and ISOBOX_RELEASE_URL by
+setting them for the compiler; without a key it is a development build.
 
 No GIT_ variable is honoured. A workload's environment is made anew: of the
 caller's it has TERM, COLORTERM, NO_COLOR, TZ, LANG, LANGUAGE, LC_ALL, LC_CTYPE,

@@ -16,5 +16,6 @@ mod support;
 mod surroundings;
 mod terminal;
 mod trust;
+mod update;
 mod usage;
 mod verify;

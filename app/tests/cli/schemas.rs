@@ -12,7 +12,8 @@ fn schema(name: &str) -> Value {
     serde_json::from_slice(&text).expect("a schema is JSON")
 }
 
-fn assert_described(name: &str, found: &Value) {
+/// Asserts that the schema `name` says everything of `found`.
+pub(crate) fn assert_described(name: &str, found: &Value) {
     let schema = schema(name);
     let mut faults = Vec::new();
     Checker { root: &schema }.check(&schema, found, "$", &mut faults);
@@ -106,6 +107,7 @@ fn matches(pattern: &str, text: &str) -> bool {
         "^b3:[0-9a-f]{64}$" => text.strip_prefix("b3:").is_some_and(|hex| hex.len() == 64 && is_hex(hex)),
         "^([0-9a-f]{40}|[0-9a-f]{64})$" => [40, 64].contains(&text.len()) && is_hex(text),
         "^([0-9a-f]{2})*$" => text.len().is_multiple_of(2) && is_hex(text),
+        "^[0-9a-f]{64}$" => text.len() == 64 && is_hex(text),
         "^[0-9a-f]{32}$" => text.len() == 32 && is_hex(text),
         "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z$" => {
             let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
@@ -209,13 +211,14 @@ fn what_an_import_took_over_and_what_it_did_not_is_described() {
 }
 
 /// Every command that takes `--json`, and the schema of what it prints then.
-const DOCUMENTS: [(&str, &str); 9] = [
+const DOCUMENTS: [(&str, &str); 10] = [
     ("doctor", "doctor"),
     ("import", "import"),
     ("list", "list"),
     ("policy check", "policy-check"),
     ("policy show", "policy"),
     ("show", "record"),
+    ("update", "update"),
     ("verify", "verify"),
     ("version", "version"),
     ("workspace list", "workspaces"),

@@ -6,9 +6,10 @@
 use super::fault::step;
 use crate::beneath;
 use isobox_domain::content::{ContentId, ContentRef};
-use nix::fcntl::{AtFlags, OFlag, RenameFlags, openat, readlinkat, renameat, renameat2};
+use nix::fcntl::{AtFlags, OFlag, openat, readlinkat, renameat};
 use nix::sys::stat::{FileStat, Mode, fstat, fstatat, mkdirat};
 use nix::unistd::{Gid, Uid, UnlinkatFlags, fchownat, fsync, symlinkat, syncfs, unlinkat};
+use rustix::fs::{RenameFlags, renameat_with};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -103,7 +104,7 @@ impl Dir {
     /// Moves `name` to `to_name` in `to`. What is there already is kept: EEXIST.
     pub(super) fn move_to(&self, name: &[u8], to: &Self, to_name: &[u8]) -> io::Result<()> {
         step()?;
-        Ok(renameat2(&self.0, name, &to.0, to_name, RenameFlags::RENAME_NOREPLACE)?)
+        Ok(renameat_with(&self.0, name, &to.0, to_name, RenameFlags::NOREPLACE)?)
     }
 
     /// Moves `name` to `to_name`, in place of what is there.

@@ -3,8 +3,8 @@
 use super::support::{Scene, chmod, git_line, link, write};
 use super::{paths, two_files};
 use isobox_domain::change::{ChangeKind, Mode, NotCapturedReason};
-use nix::fcntl::RenameFlags;
 use nix::sys::stat::Mode as Permissions;
+use rustix::fs::RenameFlags;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -185,8 +185,8 @@ fn no_byte_from_outside_is_read_while_directories_and_links_are_swapped() {
             let handle = fs::File::open(&root).expect("the root opens");
             while !is_done.load(Ordering::Relaxed) {
                 for (one, other) in [("swap", "link"), ("file", "file-link")] {
-                    let exchange = RenameFlags::RENAME_EXCHANGE;
-                    nix::fcntl::renameat2(&handle, one, &handle, other, exchange).expect("they are exchanged");
+                    let exchange = RenameFlags::EXCHANGE;
+                    rustix::fs::renameat_with(&handle, one, &handle, other, exchange).expect("they are exchanged");
                 }
             }
         });

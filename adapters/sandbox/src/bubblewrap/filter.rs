@@ -69,8 +69,9 @@ const NAMESPACES: [i32; 7] = [
 /// CLONE_NEWTIME: for clone(2) this bit is part of the exit signal's number, so that only unshare(2) is asked about it.
 const NEW_TIME: i32 = 0x80;
 
-/// ioctl(2) requests that type into a terminal as if its user had.
-const TERMINAL_INJECTION: [u64; 2] = [libc::TIOCSTI, libc::TIOCLINUX];
+/// ioctl(2) requests that type into a terminal as if its user had: TIOCSTI and TIOCLINUX of asm-generic/ioctls.h. C
+/// libraries do not agree on their type.
+const TERMINAL_INJECTION: [u64; 2] = [0x5412, 0x541c];
 
 /// The address families a workload may use. All others are refused: vsock, packet, Bluetooth, and whatever comes.
 const FAMILIES: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];

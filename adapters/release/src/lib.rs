@@ -1,0 +1,16 @@
+//! Releases of isobox: their signed index and archives by URL, and the replacement of an installed program by one.
+#![forbid(unsafe_code)]
+
+mod failed;
+mod http;
+mod identity;
+mod installation;
+mod key;
+mod place;
+mod source;
+mod unpack;
+
+pub use installation::FsInstallation;
+pub use key::{KeyError, TrustedKeys};
+pub use place::{Place, PlaceError};
+pub use source::{INDEX_NAME, SignedReleaseSource};

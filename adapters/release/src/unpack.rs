@@ -1,0 +1,86 @@
+//! The program in an archive: one file of a tar that gzip compressed. Nothing else in it is looked at.
+
+use flate2::bufread::GzDecoder;
+use isobox_domain::release::{Archive, MAX_PROGRAM_BYTES};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, Write};
+
+/// Writes the program in `compressed`, whose bytes are those that the signed index describes, to `into`.
+pub(crate) fn program(archive: &Archive, compressed: &mut File, into: &mut File) -> io::Result<()> {
+    compressed.rewind()?;
+    let wanted = archive.program_path();
+    // Whoever signed it may have erred: what it unpacks to has a limit even so.
+    let unpacked = GzDecoder::new(BufReader::new(compressed)).take(2 * MAX_PROGRAM_BYTES);
+    let mut tar = tar::Archive::new(unpacked);
+    for entry in tar.entries()? {
+        let mut entry = entry?;
+        if !entry.header().entry_type().is_file() || entry.path()?.as_os_str() != OsStr::new(&wanted) {
+            continue;
+        }
+        let length = entry.size();
+        if length > MAX_PROGRAM_BYTES {
+            return Err(io::Error::other(format!("a program has at most {MAX_PROGRAM_BYTES} bytes, found {length}")));
+        }
+        let copied = io::copy(&mut entry, into)?;
+        into.flush()?;
+        return match copied == length {
+            true => Ok(()),
+            false => Err(io::ErrorKind::UnexpectedEof.into()),
+        };
+    }
+    Err(io::Error::other(format!("there is no {wanted} in it")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::{Compression, write::GzEncoder};
+    use isobox_domain::release::{Platform, Sha256, Version};
+    use std::io::SeekFrom;
+    use tar::{EntryType, Header};
+
+    fn archive() -> Archive {
+        let (version, platform) = (Version::new(1, 0, 0), Platform::X86_64);
+        Archive { version, platform, bytes: 1, sha256: Sha256([0; 32]), file: "a".to_owned() }
+    }
+
+    fn unpacked(entries: &[(EntryType, &str, &[u8])]) -> io::Result<Vec<u8>> {
+        let mut tar = tar::Builder::new(GzEncoder::new(tempfile::tempfile()?, Compression::fast()));
+        for (kind, path, content) in entries {
+            let mut header = Header::new_ustar();
+            header.set_entry_type(*kind);
+            header.set_size(content.len() as u64);
+            tar.append_data(&mut header, path, *content)?;
+        }
+        let mut compressed = tar.into_inner()?.finish()?;
+        let mut into = tempfile::tempfile()?;
+        program(&archive(), &mut compressed, &mut into)?;
+        into.seek(SeekFrom::Start(0))?;
+        let mut content = Vec::new();
+        into.read_to_end(&mut content)?;
+        Ok(content)
+    }
+
+    const PATH: &str = "isobox-1.0.0-x86_64-unknown-linux-musl/isobox";
+
+    #[test]
+    fn the_program_alone_is_unpacked() {
+        let (file, other) = (EntryType::Regular, "isobox-1.0.0-x86_64-unknown-linux-musl/README.md");
+        assert_eq!(unpacked(&[(file, other, b"read"), (file, PATH, b"program")]).unwrap(), b"program");
+    }
+
+    #[test]
+    fn a_link_or_nothing_in_its_place_is_an_error() {
+        for entries in [&[(EntryType::Symlink, PATH, &b""[..])][..], &[(EntryType::Regular, "isobox", b"x")], &[]] {
+            assert!(unpacked(entries).unwrap_err().to_string().contains("there is no isobox-1.0.0-"));
+        }
+    }
+
+    #[test]
+    fn what_is_no_archive_is_an_error() {
+        let (mut compressed, mut into) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
+        compressed.write_all(b"no gzip").unwrap();
+        assert!(program(&archive(), &mut compressed, &mut into).is_err());
+    }
+}

@@ -1,0 +1,91 @@
+//! What an update found and did, for people and for programs.
+
+use crate::output::record_json::bytes;
+use crate::use_case::update::{Plan, Step};
+use isobox_domain::escape::Escaped;
+use isobox_domain::release::Version;
+use isobox_domain::update_target::UpdateTarget;
+use serde_json::{Value, json};
+
+/// What was done with a plan.
+#[derive(Clone, Debug)]
+pub(crate) enum Done {
+    /// It was only looked at.
+    Checked,
+    /// It was carried out; where the program before is kept.
+    Updated(String),
+}
+
+/// For people: one sentence on how things stand now.
+pub(crate) fn text(plan: &Plan, done: &Done) -> String {
+    let (installed, file) = (&plan.installed.version, Escaped(&plan.target.file));
+    match (&plan.step, done) {
+        (Step::Newer(archive), Done::Checked) => {
+            format!("isobox {} can replace {installed} at {file}: run `isobox update`", archive.version)
+        }
+        (Step::Newer(archive), Done::Updated(kept)) => format!(
+            "isobox {} has replaced {installed} at {file}\n{kept} is the one before; `isobox update --rollback` puts it back",
+            archive.version
+        ),
+        (Step::Current, _) => format!("isobox {installed} at {file} is the newest release"),
+        (Step::Ahead(newest), _) => {
+            format!("isobox {installed} at {file} is newer than the newest release, {newest}, and stays")
+        }
+        (Step::None, _) => format!("isobox {installed} at {file} stays: there is no release for this kind of machine"),
+    }
+}
+
+/// For people: where a roll-back led.
+pub(crate) fn rolled_back(target: &UpdateTarget, version: &Version) -> String {
+    format!("isobox {version} is back at {}; `isobox update --rollback` undoes that", Escaped(&target.file))
+}
+
+/// For programs: a document of schema `isobox.update/v1`.
+pub(crate) fn document(plan: &Plan, done: &Done) -> Value {
+    let (state, newest) = match &plan.step {
+        Step::Newer(archive) => ("newer", Some(&archive.version)),
+        Step::Current => ("current", Some(&plan.installed.version)),
+        Step::Ahead(newest) => ("ahead", Some(newest)),
+        Step::None => ("none", None),
+    };
+    let archive = match &plan.step {
+        Step::Newer(archive) => Some(archive),
+        _ => None,
+    };
+    let kept = match done {
+        Done::Checked => None,
+        Done::Updated(kept) => Some(kept),
+    };
+    json!({
+        "schema": "isobox.update/v1",
+        "action": if kept.is_some() { "updated" } else { "none" },
+        "state": state,
+        "installed": plan.installed.version.to_string(),
+        "newest": newest.map(Version::to_string),
+        "archive": archive.map(|archive| json!({
+            "file": archive.file,
+            "bytes": archive.bytes,
+            "sha256": archive.sha256.to_string(),
+        })),
+        "kept": kept,
+        "target": target(&plan.target),
+    })
+}
+
+/// For programs: the same for a roll-back.
+pub(crate) fn rolled_back_document(found: &UpdateTarget, version: &Version) -> Value {
+    json!({
+        "schema": "isobox.update/v1",
+        "action": "rolled_back",
+        "state": null,
+        "installed": version.to_string(),
+        "newest": null,
+        "archive": null,
+        "kept": null,
+        "target": target(found),
+    })
+}
+
+fn target(target: &UpdateTarget) -> Value {
+    json!({ "on_path": bytes(&target.on_path), "file": bytes(&target.file), "remarks": target.remarks() })
+}
