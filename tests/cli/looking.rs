@@ -125,12 +125,13 @@ fn what_doctor_finds_in_a_project_reads_well() {
 }
 
 #[test]
-fn versions_and_manual_pages_are_as_they_were() {
+fn versions_manual_pages_and_completions_are_as_they_were() {
     let mut transcript = Transcript::of(Project::bare(User::Current));
     transcript.look(&["version"]);
     transcript.look(&["version", "--json"]);
     transcript.look(&["--version"]);
     transcript.piped(&["man"]);
     transcript.piped(&["man", "promote"]);
-    transcript.assert_as_kept("version-and-man");
+    ["bash", "zsh", "fish"].iter().for_each(|shell| transcript.piped(&["completions", shell]));
+    transcript.assert_as_kept("version-man-completions");
 }

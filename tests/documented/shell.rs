@@ -12,33 +12,47 @@ const MARK: char = '\u{1e}';
 const SHOWN_REPOSITORY: &str = "/home/ana/app";
 const SHOWN_HOME: &str = "/home/ana";
 
+/// How a step went.
+struct Ended {
+    /// Both of its streams, in the order in which it wrote to them.
+    shown: String,
+    code: i32,
+}
+
 /// Types what `steps` say into one shell. What is not as the page shows it, by line.
 pub(crate) fn faults(steps: &[Step], user: User) -> Vec<String> {
     let project = Project::bare(user);
     let printed = run(&project, &steps.iter().map(script).collect::<String>());
-    let mut ended: Vec<(String, i32)> = Vec::new();
-    let mut pieces = printed.split(MARK).skip(1);
-    while let (Some(shown), Some(code)) = (pieces.next(), pieces.next()) {
-        ended.push((told(&project, shown), code.trim().parse().unwrap_or(-1)));
-        pieces.next();
-    }
+    let ended = ended(&project, &printed);
     if ended.len() != steps.len() {
         return vec![format!("the shell ended after {} of {} steps: {printed}", ended.len(), steps.len())];
     }
-    let mut faults = Vec::new();
-    for (index, (step, (shown, code))) in steps.iter().zip(&ended).enumerate() {
-        match step {
-            Step::Example(example) => {
-                let is_code_shown =
-                    matches!(steps.get(index + 1), Some(Step::Example(next)) if next.typed == "echo $?");
-                faults.extend(fault(example, shown, (*code == 0) || is_code_shown, *code));
-            }
-            Step::Before(_) | Step::Policy { .. } if *code == 0 => {}
-            Step::Before(hidden) => faults.push(format!("{hidden}\nended with {code}: {shown}")),
-            Step::Policy { file, .. } => faults.push(format!("{file} was not written: {shown}")),
-        }
+    let nexts = steps.iter().skip(1).map(Some).chain([None]);
+    let pairs = steps.iter().zip(nexts).zip(&ended);
+    pairs.filter_map(|((step, next), ended)| fault_of(step, next, ended)).collect()
+}
+
+fn ended(project: &Project, printed: &str) -> Vec<Ended> {
+    let mut pieces = printed.split(MARK).skip(1);
+    let mut ended = Vec::new();
+    while let (Some(shown), Some(code)) = (pieces.next(), pieces.next()) {
+        ended.push(Ended { shown: told(project, shown), code: code.trim().parse().unwrap_or(-1) });
+        // What is between a step and the next one is empty.
+        pieces.next();
     }
-    faults
+    ended
+}
+
+fn fault_of(step: &Step, next: Option<&Step>, Ended { shown, code }: &Ended) -> Option<String> {
+    match step {
+        Step::Example(example) => {
+            let is_code_shown = matches!(next, Some(Step::Example(next)) if next.typed == "echo $?");
+            fault(example, shown, *code == 0 || is_code_shown, *code)
+        }
+        Step::Before(_) | Step::Policy { .. } if *code == 0 => None,
+        Step::Before(hidden) => Some(format!("{hidden}\nended with {code}: {shown}")),
+        Step::Policy { file, .. } => Some(format!("{file} was not written: {shown}")),
+    }
 }
 
 fn fault(example: &Example, shown: &str, is_code_as_shown: bool, code: i32) -> Option<String> {

@@ -109,8 +109,8 @@ fn page(words: &[String], mut command: Command) -> String {
     let below: Vec<_> = command.get_subcommands().map(|below| link(words, below)).collect();
     let below = if below.is_empty() { String::new() } else { format!("\n{}\n", below.join("\n")) };
     format!(
-        "{MADE}# isobox {}\n\n{}.\n\n```text\n{usage}\n```\n{}{below}{options}{}\n[Options of every command](index.md#options-of-every-command) · \
-         [exit codes](../exit-codes.md)\n",
+        "{MADE}# isobox {}\n\n{}.\n\n```text\n{usage}\n```\n{}{below}{options}{}\n\
+         [Options of every command](index.md#options-of-every-command) · [exit codes](../exit-codes.md)\n",
         words.join(" "),
         sentence(&command),
         table("argument", &positionals),

@@ -1,4 +1,4 @@
-//! The reference of the policy's keys, made from the schema that `isobox policy schema` prints.
+//! Pages that are made from what `isobox` prints: the reference of the policy's keys, and the topics of its help.
 
 use isobox_tests::{Project, User, assert_snapshot};
 use serde_json::Value;
@@ -77,4 +77,23 @@ fn the_reference_of_the_policy_says_what_its_schema_says() {
     assert_eq!(printed.code, 0, "{printed:?}");
     let schema = serde_json::from_str(&printed.stdout).expect("a schema is JSON");
     assert_snapshot("docs/policy-reference.md", &reference(&schema));
+}
+
+#[test]
+fn the_page_of_topics_says_what_the_help_says() {
+    let project = Project::bare(User::Current);
+    let topics = [
+        ("ids", "Naming a task"),
+        ("formats", "Formats"),
+        ("environment", "Environment"),
+        ("policy", "The policy in short"),
+    ];
+    let mut page =
+        "<!-- Made from the help; SNAPSHOTS=overwrite makes it anew. -->\n# Names, formats, environment\n".to_owned();
+    for (topic, title) in topics {
+        let printed = project.isobox(&["help", topic]);
+        assert_eq!(printed.code, 0, "{printed:?}");
+        page.push_str(&format!("\n## {title}\n\n`isobox help {topic}` says:\n\n```text\n{}```\n", printed.stdout));
+    }
+    assert_snapshot("docs/topics.md", &page);
 }
