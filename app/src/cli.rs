@@ -158,8 +158,8 @@ pub(crate) enum Command {
     #[command(
         after_help = "Exits with 0 if nothing is wrong, 1 if something is, 6 if it could not look.\n\nExamples:\n  \
         isobox verify\n  \
-        isobox verify --deep @latest\n  \
-        isobox verify --sample today/30 --records=/var/lib/isobox --json"
+        isobox verify @latest\n  \
+        isobox verify --sample today/30 --json"
     )]
     Verify(VerifyArguments),
     /// Check policies, show what holds, print their schema
