@@ -16,6 +16,8 @@ pub(crate) enum ListWriter<W: Write> {
         out: W,
         /// What ages are counted from.
         now: Timestamp,
+        /// Most characters of a command; `None` for all.
+        room: Option<usize>,
         /// Whether there is a record yet.
         is_empty: bool,
     },
@@ -28,6 +30,11 @@ pub(crate) enum ListWriter<W: Write> {
     },
 }
 
+/// Columns of the table before the command.
+const BEFORE_COMMAND: usize = 80;
+/// Characters of a command that are shown however narrow the terminal is.
+const SHORTEST_COMMAND: usize = 30;
+
 /// What was listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Listing {
@@ -38,9 +45,10 @@ pub(crate) enum Listing {
 }
 
 impl<W: Write> ListWriter<W> {
-    /// A table.
-    pub(crate) const fn table(out: W, now: Timestamp) -> Self {
-        Self::Table { out, now, is_empty: true }
+    /// A table, for a terminal with so many columns, or for none.
+    pub(crate) fn table(out: W, now: Timestamp, columns: Option<usize>) -> Self {
+        let room = columns.map(|columns| columns.saturating_sub(BEFORE_COMMAND).max(SHORTEST_COMMAND));
+        Self::Table { out, now, room, is_empty: true }
     }
 
     /// A document.
@@ -62,7 +70,7 @@ impl<W: Write> ListWriter<W> {
 
     fn write(&mut self, row: impl Fn(Timestamp) -> String, document: impl Fn() -> Value) -> io::Result<()> {
         match self {
-            Self::Table { out, now, is_empty } => {
+            Self::Table { out, now, room, is_empty } => {
                 if std::mem::take(is_empty) {
                     writeln!(
                         out,
@@ -70,7 +78,7 @@ impl<W: Write> ListWriter<W> {
                         "TASK", "AGE", "STATE", "OUTCOME", "CHANGES"
                     )?;
                 }
-                writeln!(out, "{}", row(*now))
+                writeln!(out, "{}", cropped(row(*now), *room))
             }
             Self::Document { out, is_empty } => {
                 let comma = if std::mem::take(is_empty) { "" } else { "," };
@@ -90,6 +98,18 @@ impl<W: Write> ListWriter<W> {
         out.flush()?;
         Ok(if is_empty { Listing::Empty } else { Listing::HasTasks })
     }
+}
+
+/// A row with at most so many characters of its command.
+fn cropped(mut row: String, room: Option<usize>) -> String {
+    let last = room.and_then(|room| row.char_indices().nth(BEFORE_COMMAND + room.saturating_sub(1)));
+    if let Some((index, last)) = last
+        && index + last.len_utf8() < row.len()
+    {
+        row.truncate(index);
+        row.push('…');
+    }
+    row
 }
 
 fn row(record: &TaskRecord, state: TaskState, now: Timestamp) -> String {
@@ -138,4 +158,18 @@ fn open(draft: &TaskRecord, state: TaskState) -> Value {
         "promotion": record_json::promotion(&[]),
         "state": state.name(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_fits_its_terminal_and_is_whole_elsewhere() {
+        let row = "x".repeat(BEFORE_COMMAND) + "a\u{e9}cdef";
+        assert_eq!(cropped(row.clone(), None), row);
+        assert_eq!(cropped(row.clone(), Some(6)), row);
+        assert_eq!(cropped(row.clone(), Some(3)), "x".repeat(BEFORE_COMMAND) + "a\u{e9}\u{2026}");
+        assert_eq!(cropped("short".to_owned(), Some(3)), "short");
+    }
 }

@@ -14,6 +14,12 @@ pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
+/// Columns of the terminal that standard output is; `None` where it is none, or has no size.
+pub(crate) fn columns() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
 /// Standard output for what a workload produced.
 pub(crate) fn for_content() -> Result<Box<dyn Write>, Failure> {
     content(io::stdout(), is_terminal())
