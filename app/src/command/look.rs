@@ -125,6 +125,10 @@ pub(super) fn show(console: Console, arguments: &ShowArguments) -> Result<ExitCo
 pub(super) fn diff(console: Console, arguments: &DiffArguments) -> Result<ExitCode, Failure> {
     let Named { store, selected } = Named::find(&arguments.place, &arguments.task)?;
     let record = &selected.record;
+    if arguments.json {
+        report_json::stream(&mut stdout::for_documents(), store.objects(), &selected)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if !arguments.stat && !arguments.name_only {
         if record.artifacts.patch.is_none() {
             tell_of_nothing(console, record, "changed nothing");

@@ -135,7 +135,11 @@ fn the_list_and_every_record_are_described() {
     assert_eq!(tasks.len(), 7);
     for task in tasks {
         let record = task["record"].as_str().expect("a digest");
-        assert_described("record", &document(&project.isobox(&["show", "--json", record])));
+        let shown = document(&project.isobox(&["show", "--json", record]));
+        assert_described("record", &shown);
+        let diff = document(&project.isobox(&["diff", "--json", record]));
+        assert_described("diff", &diff);
+        assert_eq!((&diff["files"], &diff["changes"]), (&shown["promotion_report"]["files"], &task["changes"]));
     }
     assert_described("workspaces", &document(&project.isobox(&["workspace", "list", "--json"])));
 }
@@ -197,7 +201,8 @@ fn what_an_import_took_over_and_what_it_did_not_is_described() {
 }
 
 /// Every command that takes `--json`, and the schema of what it prints then.
-const DOCUMENTS: [(&str, &str); 8] = [
+const DOCUMENTS: [(&str, &str); 9] = [
+    ("diff", "diff"),
     ("doctor", "doctor"),
     ("import", "import"),
     ("list", "list"),
