@@ -85,8 +85,8 @@ impl Shell {
 
 impl Drop for Shell {
     fn drop(&mut self) {
-        // It is asked to go, so that it waits for its own children; Ctrl-C takes away what stands on the line.
-        self.keys.write_all(b"\x03exit\r").ok();
+        // It is asked to go, so that it waits for its own children; Ctrl-U takes away what stands on the line.
+        self.keys.write_all(b"\x15exit\r").ok();
         while self.shows.recv_timeout(Duration::from_secs(10)).is_ok() {}
         self.child.kill().ok();
         self.child.wait().ok();
