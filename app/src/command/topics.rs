@@ -43,8 +43,8 @@ For people, isobox prints tables and lines; what came from a workload is escaped
 For programs:
 
   --json           one document on standard output, with `schema: \"isobox.THING/v1\"`,
-                   full ids, and times in UTC: list, show, diff, doctor, import,
-                   policy check, policy show, version, workspace list
+                   full ids, and times in UTC: list, show, diff, doctor, export,
+                   import, policy check, policy show, version, workspace list
   --json-errors    errors on standard error, one document of schema isobox.error/v1 each
   logs, diff, cat  the bytes themselves when piped
   diff             a patch that `git apply` takes

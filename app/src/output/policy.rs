@@ -15,11 +15,10 @@ pub(crate) struct Trust {
     pub(crate) is_trusted: bool,
 }
 
-/// For people: key, value, origin.
+/// For people: key, origin, value.
 pub(crate) fn table(out: &mut dyn Write, values: &[PolicyValue]) -> io::Result<()> {
-    let width = values.iter().map(|value| value.value.chars().count()).max().unwrap_or_default().min(40);
     for PolicyValue { key, value, origin } in values {
-        writeln!(out, "{key:<35}{value:<width$}  {}", name(*origin))?;
+        writeln!(out, "{key:<35}{:<9}{value}", name(*origin))?;
     }
     Ok(())
 }

@@ -180,12 +180,16 @@ fn what_doctor_and_policy_commands_find_is_described() {
 }
 
 #[test]
-fn what_an_import_took_over_and_what_it_did_not_is_described() {
+fn what_was_exported_and_what_an_import_took_over_is_described() {
     let project = Project::initialised(User::Current);
     tool(&project, "echo change >> README.md");
     let old = project.scratch().join("old");
     let shown = old.display().to_string();
-    assert_eq!(project.isobox(&["export", "--layout", "v1", "@latest", &shown]).code, 0);
+    for (task, expected) in [("@latest", ("exported", 1)), ("@all", ("there", 1))] {
+        let exported = document(&project.isobox(&["export", "--json", "--layout", "v1", task, &shown]));
+        assert_described("export", &exported);
+        assert_eq!(exported[expected.0], expected.1, "{exported:#}");
+    }
     fs::create_dir(old.join("task-0000000000000001")).expect("a folder");
     fs::write(old.join("task-0000000000000001/record.json"), "{").expect("a record that is none");
     let records = project.scratch().join("records").display().to_string();
@@ -201,9 +205,10 @@ fn what_an_import_took_over_and_what_it_did_not_is_described() {
 }
 
 /// Every command that takes `--json`, and the schema of what it prints then.
-const DOCUMENTS: [(&str, &str); 9] = [
+const DOCUMENTS: [(&str, &str); 10] = [
     ("diff", "diff"),
     ("doctor", "doctor"),
+    ("export", "export"),
     ("import", "import"),
     ("list", "list"),
     ("policy check", "policy-check"),
