@@ -8,6 +8,7 @@ pub(crate) mod console;
 pub(crate) mod doctor;
 pub(crate) mod errors;
 pub(crate) mod events;
+pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod lifecycle;
 pub(crate) mod list;

@@ -119,22 +119,24 @@ pub enum PromotionRefusal {
 
 impl PromotionRefusal {
     /// What to do about it.
-    pub fn hint(&self) -> String {
+    pub fn hint(&self, task: TaskId) -> String {
         match self {
-            Self::Outcome(_) => "look at `isobox show` for the reason, then run the task again".into(),
-            Self::Imported => "review its patch with `isobox diff`, and apply it with `git apply`".into(),
-            Self::NothingToPromote => "`isobox diff --stat` lists what was not captured, and why".into(),
+            Self::Outcome(_) => format!("`isobox show {task}` says why; `isobox rerun {task}` attempts it once more"),
+            Self::Imported => format!("review its patch with `isobox diff {task}`, and apply it with `git apply`"),
+            Self::NothingToPromote => format!("`isobox diff --stat {task}` lists what was not captured, and why"),
             Self::OtherRepository { .. } => "name the right repository, or run the task again in this one".into(),
             Self::HeadMoved { expected, .. } => {
                 format!(
-                    "run the task again (`isobox rerun --current`), or check out {} and promote there",
+                    "`isobox rerun --current {task}` attempts it once more from here; or check out {} and promote there",
                     expected.short()
                 )
             }
             Self::OtherBranch { expected, .. } => format!("check out {expected}, then promote again"),
             Self::Dirty { .. } => "commit, stash or remove these changes, then promote again".into(),
             Self::PromotedBefore { .. } => "pass --again to promote it once more".into(),
-            Self::Rejected { .. } => "run the task again, or pass --again to promote it all the same".into(),
+            Self::Rejected { .. } => {
+                format!("`isobox rerun {task}` attempts it once more; or pass --again to promote it all the same")
+            }
             Self::PlanChanged { .. } => "look at the promotion again, then confirm it".into(),
         }
     }

@@ -60,7 +60,7 @@ fn a_moved_head_and_another_branch_are_refused() {
         case.project.git(&["checkout", "-q", "main"]);
         case.project.write("new.txt", "new\n");
         case.project.commit_all("Move on");
-        refused(case, "run the task again");
+        refused(case, "isobox rerun --current");
         assert_eq!(case.project.read("README.md"), "hello\n");
     });
 }

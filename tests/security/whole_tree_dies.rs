@@ -4,6 +4,7 @@ use isobox_tests::{Backend, Case, on_bubblewrap, on_every_backend, outcome};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
+use std::io::Read;
 use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,9 +14,12 @@ const SCRIPT: &str = "echo said; echo change >> README.md; (setsid sleep 31538 >
 
 fn started(case: &Case) -> Child {
     let mut command = case.project.isobox_command(&["run", "--backend", case.backend.name(), "--", "sh", "-c", SCRIPT]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start");
     let ready = || case.project.workspaces().iter().any(|workspace| contains(workspace, "ready"));
     assert!(within(Duration::from_secs(20), ready), "the workload did not start");
+    // What is passed on was kept before: until then it may still be in a pipe, which nobody can promise to keep.
+    let mut said = [0; 5];
+    child.stdout.as_mut().expect("a pipe").read_exact(&mut said).expect("what was said");
     child
 }
 

@@ -70,7 +70,8 @@ fn read(file: &Path) -> io::Result<Option<String>> {
     if !is_private(&file.metadata()?) {
         return Ok(None);
     }
-    let mut text = String::new();
+    // With room for all of it, one read takes it.
+    let mut text = String::with_capacity(LONGEST_BYTES + 1);
     file.take(LONGEST_BYTES as u64 + 1).read_to_string(&mut text)?;
     Ok(Some(text).filter(|text| text.len() <= LONGEST_BYTES))
 }

@@ -67,6 +67,9 @@ pub(crate) struct DiffArguments {
     /// Print the changed paths alone
     #[arg(long)]
     pub(crate) name_only: bool,
+    /// Print every changed path, and what deserves a look, as a JSON document
+    #[arg(long, conflicts_with_all = ["stat", "name_only"])]
+    pub(crate) json: bool,
     /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, or a record directory
     #[arg(value_name = "TASK")]
     pub(crate) task: OsString,

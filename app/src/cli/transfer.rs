@@ -43,6 +43,9 @@ pub(crate) struct ExportArguments {
     /// The project and the store.
     #[command(flatten)]
     pub(crate) place: Place,
+    /// Print a JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
     /// What the files look like
     #[arg(long, value_enum, default_value = "view")]
     pub(crate) layout: LayoutName,

@@ -44,7 +44,8 @@ fn reject(console: Console, arguments: &RejectArguments) -> Result<ExitCode, Fai
     if let Err(failure) = reject::show_in_view(&ports, &named.selected, views) {
         console.warning(&format!("the view of the record was not written: {}", one_line(&failure)));
     }
-    console.line(&format!("rejected {}", named.selected.record.task));
+    let task = named.selected.record.task;
+    console.line(&format!("rejected {task}, next: isobox list --state unreviewed"));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -6,13 +6,14 @@ use crate::failure::{Failure, FailureKind, one_line};
 use crate::output::console::Console;
 use crate::output::list::{Layout, ListWriter, Listing};
 use crate::output::stdout::{self, unwritten};
-use crate::output::{changes, columns, record_json, report_json, show as shown};
+use crate::output::{changes, columns, record_json, report_json, show as shown, text};
 use crate::use_case::list::events;
 use crate::use_case::open_tasks;
 use crate::use_case::select::{self, Selected};
 use crate::use_case::{cat as find, diff as walk, list as listing, logs as copying};
 use crate::wiring::{self, Store};
 use isobox_domain::escape::Escaped;
+use isobox_domain::record::TaskRecord;
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::task_state::TaskState;
 use std::ffi::{OsStr, OsString};
@@ -53,10 +54,14 @@ pub(super) fn list(console: Console, arguments: &ListArguments) -> Result<ExitCo
             writer.add_open(attempt.draft(), state).map_err(unwritten)?;
         }
     }
-    let mut damaged = 0u64;
+    let (mut damaged, mut reviewable) = (0u64, 0u64);
     listing::list(&listing::Ports { records: store.records() }, &mut |listed| match listed {
-        Ok(listed) if !is_wanted(TaskState::of(&listed.record, &listed.events)) => Ok(()),
-        Ok(listed) => writer.add(&listed).map_err(unwritten),
+        Ok(listed) => {
+            let state = TaskState::of(&listed.record, &listed.events);
+            let is_reviewable = state == TaskState::Unreviewed && text::is_reviewable(&listed.record);
+            reviewable += u64::from(is_reviewable);
+            if is_wanted(state) { writer.add(&listed).map_err(unwritten) } else { Ok(()) }
+        }
         Err(error) => {
             damaged += 1;
             console.warning(&one_line(&Failure::from(error)));
@@ -70,7 +75,18 @@ pub(super) fn list(console: Console, arguments: &ListArguments) -> Result<ExitCo
             false => "no task is in that state",
         });
     }
+    if reviewable > 0 && !arguments.json && stdout::is_terminal() {
+        let results = text::counted(reviewable, "result");
+        console.line(&format!("\n{results} to review, next: isobox show TASK, then isobox promote or reject TASK"));
+    }
     Ok(if damaged == 0 { ExitCode::SUCCESS } else { ExitCode::STORE })
+}
+
+/// Says on a terminal, which would show nothing, that there is nothing.
+fn tell_of_nothing(console: Console, record: &TaskRecord, what: &str) {
+    if stdout::is_terminal() {
+        console.line(&format!("{} {what}, next: isobox show {}", record.task, record.task));
+    }
 }
 
 /// Tells of Tasks that ended with their isobox: until a later start has recorded what they left, there is no record to show.
@@ -121,7 +137,15 @@ fn raw(store: &Store, selected: &Selected) -> Result<ExitCode, Failure> {
 pub(super) fn diff(console: Console, arguments: &DiffArguments) -> Result<ExitCode, Failure> {
     let Named { store, selected } = Named::find(&arguments.place, &arguments.task)?;
     let record = &selected.record;
+    if arguments.json {
+        report_json::stream(&mut stdout::for_documents(), store.objects(), &selected)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if !arguments.stat && !arguments.name_only {
+        if record.artifacts.patch.is_none() {
+            tell_of_nothing(console, record, "changed nothing");
+            return Ok(ExitCode::SUCCESS);
+        }
         let ports = copying::Ports { objects: store.objects() };
         let mut out = stdout::for_reading(console.paging)?;
         copying::copy(&ports, "the patch", record.artifacts.patch, &mut out)?.map_err(unwritten)?;
@@ -152,6 +176,11 @@ pub(super) fn logs(console: Console, arguments: &LogsArguments) -> Result<ExitCo
     let ports = copying::Ports { objects: store.objects() };
     let artifacts = &selected.record.artifacts;
     let is_all = arguments.stdout == arguments.stderr;
+    let wanted = [(arguments.stdout, artifacts.stdout), (arguments.stderr, artifacts.stderr)];
+    if wanted.iter().all(|(is_asked, artifact)| artifact.is_none() || !(is_all || *is_asked)) {
+        tell_of_nothing(console, &selected.record, "printed nothing");
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut out = stdout::for_logs(console.paging)?;
     if is_all || arguments.stdout {
         copying::copy(&ports, "standard output", artifacts.stdout, &mut out.stdout)?.map_err(unwritten)?;

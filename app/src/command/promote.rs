@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::output::console::Console;
 use crate::output::lifecycle;
 use crate::output::review::{Asking, StandardStreams, target};
-use crate::output::stdout::{for_documents, unwritten};
+use crate::output::stdout::{self, for_documents, unwritten};
 use crate::use_case::promote::{self, Extent, Promoted, PromotionRequest};
 use crate::wiring::Project;
 use isobox_domain::promotion::Repetition;
@@ -52,6 +52,9 @@ pub(super) fn promote(console: Console, arguments: &PromoteArguments) -> Result<
         Promoted::Performed(plan) => format!("promoted {} into {}", plan.task, target(plan)),
     };
     writeln!(reviewer.out, "{line}").and_then(|()| reviewer.out.flush()).map_err(unwritten)?;
+    if let (Promoted::Performed(_), true) = (&promoted, stdout::is_terminal()) {
+        console.line("nothing is committed yet, next: git diff");
+    }
     Ok(ExitCode::SUCCESS)
 }
 

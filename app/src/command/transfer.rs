@@ -5,6 +5,7 @@ use crate::cli::{ExportArguments, ImportArguments, LayoutName, TransferCommand};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, one_line};
 use crate::output::console::Console;
+use crate::output::export::Totals;
 use crate::output::import::ImportWriter;
 use crate::output::stdout::{for_documents, unwritten};
 use crate::output::text::counted;
@@ -13,6 +14,7 @@ use crate::use_case::export::{self, Exported, Layout};
 use crate::use_case::import;
 use crate::use_case::select::Selected;
 use crate::wiring::{self, Store};
+use std::io::Write;
 use std::path::Path;
 
 /// Does what a command that moves records says.
@@ -61,7 +63,10 @@ fn export(console: Console, arguments: &ExportArguments) -> Result<ExitCode, Fai
     let exported = store.with_export_ports(&arguments.destination, |ports| export::export(ports, &selected, layout));
     drop(working);
     match exported? {
-        Exported::Made => console.line(&format!("exported {task} into {}", shown(&arguments.destination))),
+        Exported::Made => {
+            let sentence = format!("exported {task} into {}", shown(&arguments.destination));
+            tell(console, arguments, &Totals { exported: 1, ..Totals::default() }, &sentence)?;
+        }
         Exported::There => {
             let place = shown(&arguments.destination.join(task.to_string()));
             return Err(Failure::new(FailureKind::General, format!("{place} is there already; nothing was exported"))
@@ -74,7 +79,7 @@ fn export(console: Console, arguments: &ExportArguments) -> Result<ExitCode, Fai
 // The list is newest first: of a Task with several attempts the newest one makes the directory, and is there for the others.
 fn export_all(console: Console, arguments: &ExportArguments, layout: Layout) -> Result<ExitCode, Failure> {
     let store = Store::find(&arguments.place, None)?;
-    let (mut made, mut there, mut failed) = (0, 0, 0);
+    let mut totals = Totals::default();
     let working = Working::start(console, "exporting");
     store.with_export_ports(&arguments.destination, |ports| -> Result<(), Failure> {
         for entry in ports.records.list()? {
@@ -84,10 +89,10 @@ fn export_all(console: Console, arguments: &ExportArguments, layout: Layout) -> 
             });
             working.count();
             match exported {
-                Ok(Exported::Made) => made += 1,
-                Ok(Exported::There) => there += 1,
+                Ok(Exported::Made) => totals.exported += 1,
+                Ok(Exported::There) => totals.there += 1,
                 Err(failure) => {
-                    failed += 1;
+                    totals.failed += 1;
                     console.warning(&one_line(&failure));
                 }
             }
@@ -95,9 +100,20 @@ fn export_all(console: Console, arguments: &ExportArguments, layout: Layout) -> 
         Ok(())
     })?;
     drop(working);
+    let there = totals.there;
     let rest = if there == 0 { String::new() } else { format!("; {} there already", counted(there, "attempt")) };
-    console.line(&format!("exported {} into {}{rest}", counted(made, "task"), shown(&arguments.destination)));
-    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::NO })
+    let made = counted(totals.exported, "task");
+    tell(console, arguments, &totals, &format!("exported {made} into {}{rest}", shown(&arguments.destination)))?;
+    Ok(if totals.failed == 0 { ExitCode::SUCCESS } else { ExitCode::NO })
+}
+
+fn tell(console: Console, arguments: &ExportArguments, totals: &Totals, sentence: &str) -> Result<(), Failure> {
+    if !arguments.json {
+        console.line(sentence);
+        return Ok(());
+    }
+    let mut out = for_documents();
+    writeln!(out, "{:#}", totals.document(&arguments.destination)).and_then(|()| out.flush()).map_err(unwritten)
 }
 
 fn shown(path: &Path) -> String {

@@ -97,6 +97,9 @@ impl<W: Write> ImportWriter<W> {
             parts
                 .extend(others.iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}")));
             writeln!(self.out, "{}", parts.join(", "))?;
+            if self.imported > 0 {
+                self.console.line("next: isobox list");
+            }
         }
         self.out.flush()?;
         Ok(left_out)

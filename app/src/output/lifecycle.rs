@@ -65,13 +65,19 @@ pub(crate) fn ended(console: Console, record: &TaskRecord) {
         workspace(record).into_iter().for_each(tell);
     }
     let changed = text::summary(record).map_or(0, |summary| summary.changed());
-    let is_reviewable = changed > 0 && record.outcome.is_promotable();
-    let next = if is_reviewable { "promote" } else { "show" };
-    if changed > 0 || record.kind == SandboxKind::Session {
+    if record.outcome == Outcome::LaunchFailure {
+        console.line(NOT_SHOWN);
+    }
+    let next = if text::is_reviewable(record) { "promote" } else { "show" };
+    if changed > 0 || record.kind == SandboxKind::Session || record.outcome != Outcome::Success {
         let files = text::counted(changed, "changed file");
         console.line(&format!("isobox task {task}: {files}, next: isobox {next} {task}"));
     }
 }
+
+/// What to do about a command that is not in a Sandbox.
+const NOT_SHOWN: &str =
+    "hint: a sandbox shows the system's programs and the repository; to show it a toolchain, see `isobox help policy`";
 
 /// How long it took, in milliseconds.
 fn durations(record: &TaskRecord) -> String {

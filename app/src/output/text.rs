@@ -67,6 +67,11 @@ pub(crate) fn summary(record: &TaskRecord) -> Option<ChangeSummary> {
     record.artifacts.change_set.map(|change_set| change_set.summary)
 }
 
+/// Whether the result of `record` could be promoted, and has anything in it.
+pub(crate) fn is_reviewable(record: &TaskRecord) -> bool {
+    record.outcome.is_promotable() && summary(record).is_some_and(|summary| summary.changed() > 0)
+}
+
 /// Whether and how a control was enforced: `enforced (its mechanism)`.
 pub(crate) fn enforcement(enforcement: &Enforcement) -> String {
     let word = enforcement.word();

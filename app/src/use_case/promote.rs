@@ -100,11 +100,12 @@ fn plan(ports: &Ports<'_>, request: &PromotionRequest) -> Result<PromotionPlan, 
     let events: Vec<(ContentId, Event)> = events.into_iter().map(|stored| (stored.id, stored.event)).collect();
     let candidate = Candidate { record: &request.record, id: request.digest, events: &events };
     let target = TargetFacts { source: ports.repository.source()?, cleanliness: ports.repository.cleanliness()? };
-    PromotionPlan::make(&candidate, &target, request.repetition).map_err(refusal)
+    PromotionPlan::make(&candidate, &target, request.repetition).map_err(|why| refusal(why, request))
 }
 
-fn refusal(refusal: PromotionRefusal) -> Failure {
-    let failure = Failure::new(FailureKind::PromotionRefused, refusal.to_string()).with_hint(refusal.hint());
+fn refusal(refusal: PromotionRefusal, request: &PromotionRequest) -> Failure {
+    let failure = Failure::new(FailureKind::PromotionRefused, refusal.to_string());
+    let failure = failure.with_hint(refusal.hint(request.record.task));
     match refusal {
         PromotionRefusal::Dirty { first, count, .. } => {
             let rest = count.saturating_sub(first.len() as u64);
@@ -139,7 +140,7 @@ fn perform(
     // What cannot be put on record is not done.
     ports.attempts.probe(EVENT_ROOM)?;
     let now = plan(ports, request)?;
-    approved.confirm(&now).map_err(refusal)?;
+    approved.confirm(&now).map_err(|why| refusal(why, request))?;
     let event = now.event(confirmation, ports.clock.now());
     let receipt = Receipt { records_directory: request.records_directory.clone(), event: event.clone() }.encode()?;
     promotion.apply(ports.objects.changes(&now.change_set)?, ports.objects, request.index, &receipt)?;

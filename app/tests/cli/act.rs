@@ -48,7 +48,10 @@ fn a_rejected_result_is_not_promoted_unless_it_is_asked_for_again() {
     let task = tool(&project, "echo change >> README.md");
     assert_eq!(listed(&project, &task)["state"], "unreviewed");
     let rejected = project.isobox(&["reject", &task, "--reason", "not \u{1b}[1m good"]);
-    assert_eq!((rejected.code, rejected.stderr.as_str()), (0, format!("rejected {task}\n").as_str()));
+    assert_eq!(
+        (rejected.code, rejected.stderr.as_str()),
+        (0, format!("rejected {task}, next: isobox list --state unreviewed\n").as_str())
+    );
     assert_eq!(listed(&project, &task)["state"], "rejected");
     let view = project.read(&format!(".isobox/tasks/{task}/record.json"));
     assert!(view.contains("\"state\": \"rejected\""), "{view}");

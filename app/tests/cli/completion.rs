@@ -2,7 +2,9 @@
 
 use crate::support::tool;
 use isobox_tests::{Project, User, ignored, isobox_program};
+use std::fs::DirBuilder;
 use std::io::{Read, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
@@ -36,6 +38,10 @@ impl Shell {
         let mut script = project.command("script");
         let bin = isobox_program().parent().expect("a directory").to_owned();
         script.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display())).env("TERM", "xterm");
+        // Where fish puts what its processes tell each other, if it is private; else that lies in `/tmp` or the repository.
+        let runtime = project.scratch().join("runtime");
+        DirBuilder::new().recursive(true).mode(0o700).create(&runtime).expect("a private folder");
+        script.env("XDG_RUNTIME_DIR", runtime);
         script.args(["-qefc", program, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = script.spawn().expect("run script");
         let (keys, mut out) = (child.stdin.take().expect("keys"), child.stdout.take().expect("a screen"));
@@ -79,6 +85,9 @@ impl Shell {
 
 impl Drop for Shell {
     fn drop(&mut self) {
+        // It is asked to go, so that it waits for its own children; Ctrl-U takes away what stands on the line.
+        self.keys.write_all(b"\x15exit\r").ok();
+        while self.shows.recv_timeout(Duration::from_secs(10)).is_ok() {}
         self.child.kill().ok();
         self.child.wait().ok();
     }

@@ -140,7 +140,11 @@ fn the_list_and_every_record_are_described() {
     assert_eq!(tasks.len(), 7);
     for task in tasks {
         let record = task["record"].as_str().expect("a digest");
-        assert_described("record", &document(&project.isobox(&["show", "--json", record])));
+        let shown = document(&project.isobox(&["show", "--json", record]));
+        assert_described("record", &shown);
+        let diff = document(&project.isobox(&["diff", "--json", record]));
+        assert_described("diff", &diff);
+        assert_eq!((&diff["files"], &diff["changes"]), (&shown["promotion_report"]["files"], &task["changes"]));
     }
     assert_described("workspaces", &document(&project.isobox(&["workspace", "list", "--json"])));
     for arguments in [&["verify", "--json", "--sample=1/2"][..], &["verify", "--json", "@latest"]] {
@@ -190,12 +194,16 @@ fn what_doctor_and_policy_commands_find_is_described() {
 }
 
 #[test]
-fn what_an_import_took_over_and_what_it_did_not_is_described() {
+fn what_was_exported_and_what_an_import_took_over_is_described() {
     let project = Project::initialised(User::Current);
     tool(&project, "echo change >> README.md");
     let old = project.scratch().join("old");
     let shown = old.display().to_string();
-    assert_eq!(project.isobox(&["export", "--layout", "v1", "@latest", &shown]).code, 0);
+    for (task, expected) in [("@latest", ("exported", 1)), ("@all", ("there", 1))] {
+        let exported = document(&project.isobox(&["export", "--json", "--layout", "v1", task, &shown]));
+        assert_described("export", &exported);
+        assert_eq!(exported[expected.0], expected.1, "{exported:#}");
+    }
     fs::create_dir(old.join("task-0000000000000001")).expect("a folder");
     fs::write(old.join("task-0000000000000001/record.json"), "{").expect("a record that is none");
     let records = project.scratch().join("records").display().to_string();
@@ -211,8 +219,10 @@ fn what_an_import_took_over_and_what_it_did_not_is_described() {
 }
 
 /// Every command that takes `--json`, and the schema of what it prints then.
-const DOCUMENTS: [(&str, &str); 10] = [
+const DOCUMENTS: [(&str, &str); 12] = [
+    ("diff", "diff"),
     ("doctor", "doctor"),
+    ("export", "export"),
     ("import", "import"),
     ("list", "list"),
     ("policy check", "policy-check"),

@@ -1,6 +1,6 @@
 //! What a terminal is shown.
 
-use crate::support::tool;
+use crate::support::{assert_refused, tool};
 use isobox_tests::{Project, User, isobox_program, outcome};
 
 /// What `arguments` print with standard output and standard error on a terminal.
@@ -58,4 +58,30 @@ fn what_takes_a_while_is_told_on_a_terminal_and_nothing_of_it_stays() {
     assert!(after.starts_with("exported task-"), "{shown:?}");
     assert_eq!(slow_export(&project, "quiet", "--quiet"), "");
     assert!(!slow_export(&project, "json", "--json-errors").contains('\x1b'));
+}
+
+#[test]
+fn where_there_is_nothing_to_show_a_terminal_is_told_so_and_what_to_do_next() {
+    let project = Project::initialised(User::Current);
+    let failed = project.isobox(&["tool", "--", "no-such-program"]);
+    assert_refused(
+        &failed,
+        127,
+        &["not on the PATH of the sandbox", "hint: ", "isobox help policy", "next: isobox show"],
+    );
+    let task = tool(&project, "true");
+    assert_eq!(
+        on_a_terminal(&project, &["diff", &task]),
+        format!("{task} changed nothing, next: isobox show {task}\r\n")
+    );
+    assert!(on_a_terminal(&project, &["logs", &task]).contains("printed nothing"));
+    assert!(!on_a_terminal(&project, &["list"]).contains("next: "));
+    assert_eq!(project.isobox(&["diff", &task]).stderr, "");
+    let task = tool(&project, "echo x >> README.md; : a command that is far too long for a terminal of no size at all");
+    let list = on_a_terminal(&project, &["list"]);
+    assert!(list.contains("1 result to review, next: isobox show TASK"), "{list}");
+    assert!(list.contains(&format!("\r\n{task}")), "{list}");
+    let promoted = on_a_terminal(&project, &["promote", "--yes", &task]);
+    assert!(promoted.ends_with("nothing is committed yet, next: git diff\r\n"), "{promoted}");
+    assert!(!on_a_terminal(&project, &["list"]).contains("next: "));
 }

@@ -112,7 +112,7 @@ fn another_branch_at_the_same_commit_is_refused_naming_both() {
         refusal.to_string(),
         "trusted repository /home/ana/app is on no branch (detached at 05050505), but the task started from branch main"
     );
-    assert_eq!(refusal.hint(), "check out branch main, then promote again");
+    assert_eq!(refusal.hint(TaskId::new([1; 8])), "check out branch main, then promote again");
 }
 
 #[test]

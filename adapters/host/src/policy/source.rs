@@ -90,10 +90,12 @@ impl PolicySource for YamlPolicySource {
             }
             Err(error) => return Err(self.io(error)),
         };
-        if !file.metadata().map_err(|error| self.io(error))?.is_file() {
+        let found = file.metadata().map_err(|error| self.io(error))?;
+        if !found.is_file() {
             return Err(self.invalid(PolicyProblem::whole("it is not a regular file")));
         }
-        let mut bytes = Vec::new();
+        // With room for all of it, one read takes it.
+        let mut bytes = Vec::with_capacity((found.len() as usize).min(LONGEST_POLICY_BYTES) + 1);
         file.take(LONGEST_POLICY_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|error| self.io(error))?;
         let written = parse_written(&bytes, self.kind).map_err(|problems| self.all_invalid(problems))?;
         Ok(Some(PolicyFile { digest: ContentId::new(*blake3::hash(&bytes).as_bytes()), written }))
