@@ -16,6 +16,9 @@ id=$(cat ../scratch/id)
 mkdir -p ~/.config/fish/completions
 isobox export -q --layout v1 "$id" ../scratch/old"#;
 
+/// Of which no example is tried here: it needs a publisher, and has tests of its own that are one.
+const TRIED_ELSEWHERE: &str = "update";
+
 /// Stands for whatever a command prints.
 const ANYTHING: &str = "…";
 
@@ -80,5 +83,5 @@ fn faults(command: &str) -> Vec<String> {
 
 /// A test a command.
 pub(crate) fn trials() -> impl Iterator<Item = Trial> {
-    commands().map(|command| Trial::test(format!("examples of `isobox {command}`"), move || report(faults(&command))))
+    commands().filter(|command| command != TRIED_ELSEWHERE).map(|command| Trial::test(format!("examples of `isobox {command}`"), move || report(faults(&command))))
 }

@@ -97,6 +97,7 @@ impl<W: Write> ImportWriter<W> {
             parts
                 .extend(others.iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}")));
             writeln!(self.out, "{}", parts.join(", "))?;
+            self.out.flush()?;
             if self.imported > 0 {
                 self.console.line("next: isobox list");
             }
