@@ -153,7 +153,8 @@ fn releases_for_other_machines_alone_are_none() {
 
 /// A site whose 0.2.0 is `program`, which is signed as it should be.
 fn refused_program(program: &str, words: &[&str]) {
-    let words = &[words, &[&format!("{}: ", archive("0.2.0"))]].concat();
+    let name = format!("{}: ", archive("0.2.0"));
+    let words = &[words, &[&name]].concat();
     let (site, machine) = (Site::new(), Machine::with_release("0.1.0"));
     let file = machine.at("home/program");
     fs::write(&file, program).expect("a program");
