@@ -180,6 +180,6 @@ fn what_is_no_key_or_no_place_is_a_mistake_of_usage() {
     for arguments in [["--url", "ftp://example.org", "--key", &site.key()], ["--url", "file:///srv", "--key", "RW"]] {
         let mut command = machine.command(isobox_tests::isobox_program());
         let ran = isobox_tests::outcome(command.arg("update").args(arguments).output().expect("run isobox"));
-        assert_eq!(ran.code, 2, "{ran:?}");
+        crate::support::assert_refused(&ran, 2, &["read the ", "hint: "]);
     }
 }
