@@ -15,12 +15,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Longest answer that is read, in bytes.
 const MAX_ANSWER_BYTES: usize = 64 << 10;
 
-/// Starts the program at `path`, in an environment without anything, and reads what it says.
-pub(crate) fn identify(path: &Path) -> Result<Identity, UpdateError> {
+/// Starts the program at `path`, in an environment without anything, and reads what it says. Errors call it `name`.
+pub(crate) fn identify(path: &Path, name: &Path) -> Result<Identity, UpdateError> {
     let mut command = Command::new(path);
     command.args(["version", "--json"]).env_clear().current_dir("/");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let unusable = |problem: String| failed::unusable(path, problem);
+    let unusable = |problem: String| failed::unusable(name, problem);
     let mut child = command.spawn().map_err(|error| unusable(format!("it does not start: {error}")))?;
     let answer = answer(&mut child, Instant::now() + PATIENCE);
     if answer.is_err() {
@@ -99,7 +99,10 @@ mod tests {
     #[test]
     fn a_program_that_is_no_isobox_is_refused() {
         for program in ["/bin/true", "/bin/false", "/nonexistent", "/etc/passwd"] {
-            assert!(matches!(identify(Path::new(program)), Err(UpdateError::Unusable { .. })), "{program}");
+            assert!(
+                matches!(identify(Path::new(program), Path::new(program)), Err(UpdateError::Unusable { .. })),
+                "{program}"
+            );
         }
     }
 }

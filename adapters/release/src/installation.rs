@@ -24,7 +24,8 @@ pub struct FsInstallation;
 
 impl Installation for FsInstallation {
     fn identify(&self, target: &UpdateTarget) -> Result<Identity, UpdateError> {
-        identify(Path::new(OsStr::from_bytes(&target.file)))
+        let file = Path::new(OsStr::from_bytes(&target.file));
+        identify(file, file)
     }
 
     fn replace(
@@ -36,9 +37,11 @@ impl Installation for FsInstallation {
         let held = Held::lock(target)?;
         held.sweep();
         let new = held.unpacked(archive, fetch)?;
-        let found = identify(&new)?.version;
+        // By the name that a person knows: the file beside the target is gone when the error is read.
+        let name = Path::new(&archive.file);
+        let found = identify(&new, name)?.version;
         if found != archive.version {
-            return Err(failed::unusable(&new, format!("version {} expected, found {found}", archive.version)));
+            return Err(failed::unusable(name, format!("version {} expected, found {found}", archive.version)));
         }
         held.unchanged()?;
         held.keep()?;
@@ -54,7 +57,7 @@ impl Installation for FsInstallation {
         if kept.uid() != held.metadata.uid() || kept.mode() & 0o022 & !held.metadata.mode() != 0 {
             return Err(failed::unusable(&held.kept, "others could have written it"));
         }
-        let version = identify(&held.kept)?.version;
+        let version = identify(&held.kept, &held.kept)?.version;
         held.unchanged()?;
         held.exchange()?;
         held.settle()?;

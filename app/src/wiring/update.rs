@@ -37,9 +37,11 @@ pub(crate) fn with_publisher<T>(
         Some(key) => (key, KeyFrom::User),
         None => (BUILT_IN_KEY.ok_or_else(no_key)?.to_owned(), KeyFrom::Build),
     };
-    let keys = TrustedKeys::parse(&key).map_err(usage("read the key of releases"))?;
+    let keys = TrustedKeys::parse(&key)
+        .map_err(usage("read the key of releases", "copy it from where the publisher of the releases names it"))?;
     let url = named(arguments.url.as_deref(), "ISOBOX_RELEASE_URL")?.or(BUILT_IN_URL.map(str::to_owned));
-    let place = Place::parse(&url.ok_or_else(no_url)?).map_err(usage("read the URL of releases"))?;
+    let place = Place::parse(&url.ok_or_else(no_url)?)
+        .map_err(usage("read the URL of releases", "name the directory that has the releases.txt in it"))?;
     let source = SignedReleaseSource::new(place, keys, Duration::from_secs(arguments.timeout));
     let platform = Platform::of_this_program().ok_or_else(|| {
         Failure::new(FailureKind::General, "there are no releases for this kind of machine")
@@ -50,7 +52,9 @@ pub(crate) fn with_publisher<T>(
 
 /// What a flag says, else the variable `name`, unless that is empty.
 fn named(flag: Option<&str>, name: &str) -> Result<Option<String>, Failure> {
-    let no_text = |_: OsString| Failure::new(FailureKind::Usage, format!("{name} is no text"));
+    let no_text = |_: OsString| {
+        Failure::new(FailureKind::Usage, format!("{name} is no text")).with_hint("unset it, or use the flag")
+    };
     let variable = std::env::var_os(name).filter(|value| !value.is_empty());
     match flag {
         Some(flag) => Ok(Some(flag.to_owned())),
@@ -58,8 +62,8 @@ fn named(flag: Option<&str>, name: &str) -> Result<Option<String>, Failure> {
     }
 }
 
-fn usage<E: std::error::Error + Send + Sync + 'static>(what: &str) -> impl FnOnce(E) -> Failure {
-    let failure = Failure::new(FailureKind::Usage, what);
+fn usage<E: std::error::Error + Send + Sync + 'static>(what: &str, hint: &str) -> impl FnOnce(E) -> Failure {
+    let failure = Failure::new(FailureKind::Usage, what).with_hint(hint);
     move |error| failure.because(error)
 }
 

@@ -153,6 +153,8 @@ fn releases_for_other_machines_alone_are_none() {
 
 /// A site whose 0.2.0 is `program`, which is signed as it should be.
 fn refused_program(program: &str, words: &[&str]) {
+    let name = format!("{}: ", archive("0.2.0"));
+    let words = &[words, &[&name]].concat();
     let (site, machine) = (Site::new(), Machine::with_release("0.1.0"));
     let file = machine.at("home/program");
     fs::write(&file, program).expect("a program");
@@ -178,6 +180,6 @@ fn what_is_no_key_or_no_place_is_a_mistake_of_usage() {
     for arguments in [["--url", "ftp://example.org", "--key", &site.key()], ["--url", "file:///srv", "--key", "RW"]] {
         let mut command = machine.command(isobox_tests::isobox_program());
         let ran = isobox_tests::outcome(command.arg("update").args(arguments).output().expect("run isobox"));
-        assert_eq!(ran.code, 2, "{ran:?}");
+        crate::support::assert_refused(&ran, 2, &["read the ", "hint: "]);
     }
 }

@@ -6,6 +6,7 @@ mod installer;
 mod journey;
 mod kill;
 mod machine;
+mod publish;
 mod server;
 mod site;
 mod targets;

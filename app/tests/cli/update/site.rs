@@ -1,5 +1,6 @@
 //! Releases as a publisher would lay them out: archives by the script of the repository, an index that is signed.
 
+use isobox_tests::{Outcome, outcome};
 use minisign::KeyPair;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -48,11 +49,16 @@ impl Site {
 
     /// Publishes `program` as a release for this machine.
     pub(crate) fn publish(&self, version: &str, program: &Path) {
+        let packed = self.pack(version, program);
+        assert_eq!(packed.code, 0, "{packed:?}");
+        self.sign();
+    }
+
+    /// Packs `program` by the script of the repository, without signing the index.
+    pub(crate) fn pack(&self, version: &str, program: &Path) -> Outcome {
         let mut command = Command::new(checkout("scripts/release-archive"));
         command.arg(self.public()).args([version, PLATFORM]).arg(program).env("ISOBOX_GZIP_LEVEL", "1");
-        let ran = command.output().expect("run release-archive");
-        assert!(ran.status.success(), "{ran:?}");
-        self.sign();
+        outcome(command.output().expect("run release-archive"))
     }
 
     /// Publishes a program that says that it is the release `version`; other questions are isobox's.
