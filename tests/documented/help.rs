@@ -83,5 +83,7 @@ fn faults(command: &str) -> Vec<String> {
 
 /// A test a command.
 pub(crate) fn trials() -> impl Iterator<Item = Trial> {
-    commands().filter(|command| command != TRIED_ELSEWHERE).map(|command| Trial::test(format!("examples of `isobox {command}`"), move || report(faults(&command))))
+    commands()
+        .filter(|command| command != TRIED_ELSEWHERE)
+        .map(|command| Trial::test(format!("examples of `isobox {command}`"), move || report(faults(&command))))
 }
