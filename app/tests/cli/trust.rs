@@ -1,7 +1,7 @@
 //! Trust of a policy that somebody else wrote: asked for once, pinned to the bytes of the file.
 
-use crate::support::{assert_refused, document, terminal};
-use isobox_tests::{Outcome, Project, User, ignored, outcome};
+use crate::support::{assert_refused, document};
+use isobox_tests::{Outcome, Project, User, ignored, outcome, typed_on_a_terminal};
 use std::fs;
 use std::path::PathBuf;
 
@@ -72,6 +72,11 @@ fn an_edit_is_trusted_anew_and_going_back_is_not_asked_about() {
     assert_refused(&project.isobox(&["tool", "--", "true"]), 125, &["is not trusted yet"]);
 }
 
+/// Runs isobox on a terminal where somebody types.
+fn typing(project: &Project, arguments: &[&str], typed: &str) -> (i32, String) {
+    typed_on_a_terminal(project.isobox_command(arguments), 80, typed)
+}
+
 #[test]
 fn a_person_is_asked_on_a_terminal_and_what_is_shown_cannot_deceive() {
     let project = cloned(User::Current);
@@ -79,7 +84,7 @@ fn a_person_is_asked_on_a_terminal_and_what_is_shown_cannot_deceive() {
     project.commit_all("hostile");
     let policy = || document(&project.isobox(&["policy", "show", "--json"]))["trusted"].as_bool();
     for answer in ["no\n", "\n", "yes please\n", "\u{4}"] {
-        let (code, shown) = terminal(&project, &["--color=never", "tool", "--", "true"], Some(answer));
+        let (code, shown) = typing(&project, &["--color=never", "tool", "--", "true"], answer);
         assert_eq!((code, policy()), (125, Some(false)), "{shown}");
         for word in ["You have not trusted", "filesystem.read", "[/opt/\\x1b[2Jx]", "nothing was started"] {
             assert!(shown.contains(word), "`{word}` is not in {shown}");
@@ -89,10 +94,10 @@ fn a_person_is_asked_on_a_terminal_and_what_is_shown_cannot_deceive() {
     assert_untrusted(&project.isobox(&["tool", "--", "true"]), &project);
     project.write(".isobox/config.yaml", HEAD);
     project.commit_all("harmless");
-    let (code, shown) = terminal(&project, &["tool", "--", "echo", "said"], Some("yes\n"));
+    let (code, shown) = typing(&project, &["tool", "--", "echo", "said"], "yes\n");
     assert_eq!((code, policy()), (0, Some(true)), "{shown}");
     assert!(shown.contains("Trust this policy?") && shown.contains("said\r\n"), "{shown}");
-    let (code, shown) = terminal(&project, &["tool", "--", "true"], Some(""));
+    let (code, shown) = typing(&project, &["tool", "--", "true"], "");
     assert!(code == 0 && !shown.contains("Trust"), "{shown}");
 }
 
