@@ -207,7 +207,7 @@ impl From<ProjectFilesError> for Failure {
 
 impl From<PolicyPinsError> for Failure {
     fn from(error: PolicyPinsError) -> Self {
-        Self::new(FailureKind::General, format!("keep that the policy is trusted: {error}"))
+        Self::new(FailureKind::General, format!("record that the policy is trusted: {error}"))
             .because(error.source)
             .with_hint("make that directory private and writable, or let XDG_STATE_HOME name another")
     }
@@ -215,7 +215,10 @@ impl From<PolicyPinsError> for Failure {
 
 impl From<UpdateError> for Failure {
     fn from(error: UpdateError) -> Self {
-        let message = format!("{error}; nothing was replaced");
+        let message = match &error {
+            UpdateError::Unflushed { .. } => error.to_string(),
+            _ => format!("{error}; nothing was replaced"),
+        };
         let failure = Self::new(FailureKind::General, message);
         match error {
             UpdateError::Unreachable { source, .. } => failure.because(source).with_hint(
@@ -228,6 +231,7 @@ impl From<UpdateError> for Failure {
                 "if the release itself is at fault, say so to whoever publishes it; a directory must allow programs to run",
             ),
             UpdateError::Contended { .. } => failure.with_hint("wait for the other update to end, then try again"),
+            UpdateError::Unflushed { source, .. } => failure.because(source).with_hint("look at the disk, then update again"),
             UpdateError::NothingKept { .. } => failure.with_hint("only an update leaves one there"),
             UpdateError::Io { source, .. } => {
                 failure.because(source).with_hint("make room, or the directory writable, then try again")

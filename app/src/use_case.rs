@@ -21,6 +21,7 @@ pub(crate) mod select;
 pub(crate) mod settle;
 pub(crate) mod trusted_policy;
 pub(crate) mod update;
+pub(crate) mod verify;
 mod view;
 pub(crate) mod workspaces;
 

@@ -57,9 +57,9 @@ pub struct Refusal {
 /// Where to put an isobox that updates itself.
 const BY_HAND: &str = "or install a release by hand, with install.sh, into ~/.local/bin or /usr/local/bin";
 
-/// Who looks after files in a place, and how they are updated there: directories in the order of a path, with anything
-/// before and behind them unless `/` begins them.
-const KEEPERS: [(&str, &str, &str); 12] = [
+/// Who looks after files in a place, and how they are updated there. A place that begins with `/` is the beginning of a
+/// path; another may stand anywhere in it, after a `/`.
+const KEEPERS: [(&str, &str, &str); 10] = [
     ("/nix/store/", "Nix", "update it with Nix, e.g. `nix profile upgrade`"),
     ("/gnu/store/", "Guix", "update it with `guix upgrade`"),
     ("Cellar/", "Homebrew", "update it with `brew upgrade`"),
@@ -70,8 +70,6 @@ const KEEPERS: [(&str, &str, &str); 12] = [
     (".cargo/bin/", "Cargo", "update it with `cargo install`"),
     ("mise/installs/", "mise", "update it with `mise upgrade`"),
     (".asdf/installs/", "asdf", "install another version with asdf"),
-    ("/var/lib/dpkg/", "dpkg", "update it with `apt upgrade`"),
-    ("/var/lib/pacman/", "pacman", "update it with `pacman -Syu`"),
 ];
 
 /// Directories that distributions keep for what their package managers install; see hier(7).

@@ -2,6 +2,7 @@
 
 use crate::content::ContentId;
 use crate::task_id::TaskId;
+use std::num::NonZeroU32;
 
 /// How much of a store is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,10 +47,11 @@ impl Sample {
         (part >= 1 && part <= of).then_some(Self { part, of })
     }
 
-    /// The part for a day, counted from any day on: after `of` days each part had its turn.
-    pub fn of_day(day: u64, of: u32) -> Option<Self> {
-        let part = day.checked_rem(u64::from(of))?;
-        Self::new(u32::try_from(part).ok()? + 1, of)
+    /// The part of `of` for a day, counted from any day on: after `of` days each part had its turn.
+    pub fn of_day(day: u64, of: NonZeroU32) -> Self {
+        // The remainder is less than a 32-bit number.
+        let part = (day % u64::from(of.get())) as u32 + 1;
+        Self { part, of: of.get() }
     }
 
     /// Which part, from 1, of how many.
@@ -80,8 +82,32 @@ pub struct Affected {
 pub struct Defect {
     /// What it is.
     pub kind: DefectKind,
-    /// The records that it touches, as far as they can be known.
+    /// The records that it touches, as far as they can be known; at most as many as are told.
     pub records: Vec<Affected>,
+    /// How many more there are.
+    pub untold_records: u64,
+}
+
+impl Defect {
+    /// How many records are told.
+    pub const TOLD: usize = 1000;
+
+    /// A defect that touches `records`.
+    pub fn new(kind: DefectKind, records: Vec<Affected>) -> Self {
+        Self { kind, records, untold_records: 0 }
+    }
+
+    /// Adds a record that it touches, or counts it if enough are told. The same may come several times in a row.
+    pub fn touch(&mut self, who: Affected) {
+        if self.records.last() == Some(&who) {
+            return;
+        }
+        if self.records.len() < Self::TOLD {
+            self.records.push(who);
+        } else {
+            self.untold_records += 1;
+        }
+    }
 }
 
 /// A kind of defect.
@@ -129,10 +155,6 @@ impl Verdict {
             Self::Broken => "broken",
             Self::Unknown => "unknown",
         }
-    }
-
-    const fn of(is_broken: bool) -> Self {
-        if is_broken { Self::Broken } else { Self::Holds }
     }
 }
 
@@ -189,12 +211,24 @@ impl Verification {
 
     /// Whether the bytes that are there are those that were written.
     pub fn integrity(&self) -> Verdict {
-        Verdict::of(self.untold > 0 || self.has(|kind| matches!(kind, DefectKind::Damaged { .. })))
+        self.told(self.has(|kind| matches!(kind, DefectKind::Damaged { .. })))
     }
 
     /// Whether nothing is missing, as far as that can be told without a transparency log.
     pub fn completeness(&self) -> Verdict {
-        Verdict::of(self.has(|kind| matches!(kind, DefectKind::Missing { .. } | DefectKind::Gap { .. })))
+        let is_broken = self.has(|kind| matches!(kind, DefectKind::Missing { .. } | DefectKind::Gap { .. }));
+        self.told(is_broken)
+    }
+
+    // What is not told can be of either kind.
+    const fn told(&self, is_broken: bool) -> Verdict {
+        if is_broken {
+            Verdict::Broken
+        } else if self.untold > 0 {
+            Verdict::Unknown
+        } else {
+            Verdict::Holds
+        }
     }
 
     /// Whether somebody vouches for the store with a key. Nobody can yet: there is no transparency log.
@@ -225,17 +259,17 @@ mod tests {
 
     #[test]
     fn every_part_has_its_day() {
-        let mut parts: Vec<_> = (20_000..20_007).filter_map(|day| Sample::of_day(day, 7)).map(Sample::parts).collect();
+        let seven = NonZeroU32::new(7).expect("it is not zero");
+        let mut parts: Vec<_> = (20_000..20_007).map(|day| Sample::of_day(day, seven).parts()).collect();
         parts.sort_unstable();
         assert_eq!(parts, (1..=7).map(|part| (part, 7)).collect::<Vec<_>>());
-        assert_eq!(Sample::of_day(1, 0), None);
     }
 
     #[test]
     fn damage_gaps_and_missing_content_are_different_verdicts() {
         let with = |kind| {
             let mut verification = Verification::default();
-            verification.add(Defect { kind, records: Vec::new() });
+            verification.add(Defect::new(kind, Vec::new()));
             (verification.integrity(), verification.completeness())
         };
         let damaged = DefectKind::Damaged { file: "a".into(), offset: 0, reason: "b".into(), object: None };

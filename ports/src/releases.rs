@@ -45,6 +45,15 @@ pub enum UpdateError {
         /// Host path where it would be, escaped for people.
         kept: String,
     },
+    /// The program was replaced, but a power cut may still undo that.
+    #[error("{program} was replaced; it could not be made sure that a power cut does not undo that")]
+    Unflushed {
+        /// Its host path, escaped for people.
+        program: String,
+        /// What the system said.
+        #[source]
+        source: Cause,
+    },
     /// A file could not be read or written.
     #[error("{operation} {host_path}")]
     Io {
@@ -86,7 +95,7 @@ pub type FetchArchive<'a> = dyn Fn(&mut dyn Write) -> Result<(), UpdateError> + 
 /// Replaces an installed program.
 ///
 /// - At every moment, a kill or a power cut included, its path leads to a whole program: the one before or the one after.
-/// - An error leaves the program as it was.
+/// - An error but [`UpdateError::Unflushed`] leaves the program as it was.
 /// - What cannot run here, or is another version than it should be, never gets to the path.
 /// - The program before stays beside it, for [`Installation::roll_back`].
 pub trait Installation {

@@ -174,7 +174,11 @@ impl Held {
                 fs::remove_file(&name).map_err(failing())?;
                 fs::hard_link(&self.file, &name).or_else(|_| self.copy(&name)).map_err(failing())?;
                 fs::rename(&self.kept, &self.file).map_err(failing())?;
-                fs::rename(&name, &self.kept).map_err(failing())
+                // The program is another one from here on. If this fails, there is none to go forth to again.
+                fs::rename(&name, &self.kept).map_err(|error| UpdateError::Unflushed {
+                    program: failed::shown(&self.file),
+                    source: error.into(),
+                })
             }
             Err(errno) => Err(failing()(io::Error::from(errno))),
         }
@@ -182,6 +186,8 @@ impl Held {
 
     /// Makes the names durable.
     fn settle(&self) -> Result<(), UpdateError> {
-        self.handle.sync_all().map_err(failed::io("flush", &self.directory))
+        let unflushed =
+            |error: io::Error| UpdateError::Unflushed { program: failed::shown(&self.file), source: error.into() };
+        self.handle.sync_all().map_err(unflushed)
     }
 }

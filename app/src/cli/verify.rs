@@ -4,6 +4,7 @@ use super::Place;
 use clap::Args;
 use isobox_domain::verification::Sample;
 use std::ffi::OsString;
+use std::num::NonZeroU32;
 use std::str::FromStr;
 
 /// `isobox verify`.
@@ -35,7 +36,7 @@ pub(crate) enum SampleFlag {
     /// The same one every time.
     Part(Sample),
     /// One of so many, another one each day.
-    Today(u32),
+    Today(NonZeroU32),
 }
 
 impl FromStr for SampleFlag {
@@ -44,10 +45,10 @@ impl FromStr for SampleFlag {
     fn from_str(typed: &str) -> Result<Self, String> {
         let wrong = || "it is N/M with N from 1 to M, such as 1/7, or today/M".to_owned();
         let (part, of) = typed.split_once('/').ok_or_else(wrong)?;
-        let of = of.parse().ok().filter(|of| *of > 0).ok_or_else(wrong)?;
+        let of: NonZeroU32 = of.parse().map_err(|_| wrong())?;
         match part {
             "today" => Ok(Self::Today(of)),
-            part => part.parse().ok().and_then(|part| Sample::new(part, of)).map(Self::Part).ok_or_else(wrong),
+            part => part.parse().ok().and_then(|part| Sample::new(part, of.get())).map(Self::Part).ok_or_else(wrong),
         }
     }
 }
@@ -58,7 +59,7 @@ mod tests {
 
     #[test]
     fn parts_are_counted_from_one() {
-        assert_eq!("today/7".parse(), Ok(SampleFlag::Today(7)));
+        assert_eq!("today/7".parse(), Ok(SampleFlag::Today(NonZeroU32::new(7).expect("it is not zero"))));
         assert_eq!("2/7".parse::<SampleFlag>().ok(), Sample::new(2, 7).map(SampleFlag::Part));
         for typed in ["", "7", "0/7", "8/7", "1/0", "today/0", "a/7", "1/7/7", "-1/7"] {
             assert!(typed.parse::<SampleFlag>().is_err(), "{typed}");

@@ -10,6 +10,7 @@ use crate::output::{changes, columns, record_json, report_json, show as shown, t
 use crate::use_case::list::events;
 use crate::use_case::open_tasks;
 use crate::use_case::select::{self, Selected};
+use crate::use_case::verify;
 use crate::use_case::{cat as find, diff as walk, list as listing, logs as copying};
 use crate::wiring::{self, Store};
 use isobox_domain::escape::Escaped;
@@ -126,8 +127,7 @@ pub(super) fn show(console: Console, arguments: &ShowArguments) -> Result<ExitCo
 
 /// Prints a record as it is stored, for tools that compare digests.
 fn raw(store: &Store, selected: &Selected) -> Result<ExitCode, Failure> {
-    let gone = || Failure::new(FailureKind::Store, format!("the record {} is not there any more", selected.digest));
-    let bytes = store.records().bytes(&selected.digest)?.ok_or_else(gone)?;
+    let bytes = store.records().bytes(&selected.digest)?.ok_or_else(|| verify::gone(&selected.digest))?;
     let mut out = stdout::for_content()?;
     out.write_all(&bytes).and_then(|()| out.flush()).map_err(unwritten)?;
     Ok(ExitCode::SUCCESS)

@@ -1,5 +1,6 @@
 //! What a verification found, for people and for programs.
 
+use super::text::counted;
 use isobox_domain::verification::{Affected, Defect, DefectKind, Thoroughness, Verification};
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -8,8 +9,10 @@ use std::io::{self, Write};
 pub(crate) fn text(out: &mut dyn Write, how: Thoroughness, found: &Verification) -> io::Result<()> {
     let Verification { packs, records, events, read, read_bytes, .. } = found;
     writeln!(out, "{:<13} {}", "verified", name(how))?;
-    writeln!(out, "{:<13} {packs} packs with {records} records and {events} events", "looked at")?;
-    writeln!(out, "{:<13} {read} objects, {read_bytes} bytes", "read")?;
+    let counts = [(*packs, "pack"), (*records, "record"), (*events, "event")];
+    let counts: Vec<String> = counts.into_iter().filter(|(n, _)| *n > 0).map(|(n, of)| counted(n, of)).collect();
+    writeln!(out, "{:<13} {}", "looked at", if counts.is_empty() { "nothing".into() } else { counts.join(", ") })?;
+    writeln!(out, "{:<13} {}, {}", "read", counted(*read, "object"), counted(*read_bytes, "byte"))?;
     found.defects.iter().try_for_each(|defect| one(out, defect))?;
     if found.untold > 0 {
         writeln!(out, "… and {} more", found.untold)?;
@@ -32,7 +35,10 @@ fn one(out: &mut dyn Write, defect: &Defect) -> io::Result<()> {
     for Affected { task, attempt, record } in &defect.records {
         writeln!(out, "{:<13} touches {task}, attempt {attempt}: {record}", "")?;
     }
-    Ok(())
+    match defect.untold_records {
+        0 => Ok(()),
+        more => writeln!(out, "{:<13} and {more} more", ""),
+    }
 }
 
 fn name(how: Thoroughness) -> String {
@@ -91,11 +97,19 @@ fn defect(defect: &Defect) -> Value {
             "reason": reason,
             "object": object.map(|object| object.to_string()),
             "records": records,
+            "untold_records": defect.untold_records,
         }),
         DefectKind::Missing { object } => {
-            json!({ "kind": "missing", "object": object.to_string(), "records": records })
+            json!({
+                "kind": "missing",
+                "object": object.to_string(),
+                "records": records,
+                "untold_records": defect.untold_records,
+            })
         }
-        DefectKind::Gap { reason } => json!({ "kind": "gap", "reason": reason, "records": records }),
+        DefectKind::Gap { reason } => {
+            json!({ "kind": "gap", "reason": reason, "records": records, "untold_records": defect.untold_records })
+        }
     }
 }
 

@@ -48,7 +48,7 @@ pub(super) fn gaps(mut runs: Vec<Run>) -> Vec<Defect> {
         // A lane that is sealed while it is read is met twice, the second time perhaps with more.
         let is_known = run.first.0 < expected.0;
         if !is_known && run.first != expected {
-            gaps.push(Defect { kind: DefectKind::Gap { reason: reason(&run, expected.0) }, records: Vec::new() });
+            gaps.push(Defect::new(DefectKind::Gap { reason: reason(&run, expected.0) }, Vec::new()));
         }
         if run.last.0 >= expected.0 {
             expected = run.next();

@@ -89,7 +89,7 @@ impl<'a> PackCheck<'a> {
             EntryKind::Commit => return self.commit(offset, header),
             EntryKind::Large => return self.large(offset, header).map_err(read),
             EntryKind::Filler => {}
-            EntryKind::Artifact | EntryKind::Record => self.span.add(header.id, header.kind == EntryKind::Record),
+            EntryKind::Artifact | EntryKind::Record => self.span.add(header.id, header.kind),
         }
         if self.how.takes(&header.id) {
             self.content(offset, header).map_err(read)?;
@@ -114,7 +114,7 @@ impl<'a> PackCheck<'a> {
             self.damaged(offset, "a reference to a large artifact is damaged".into(), None);
             return Ok(());
         };
-        self.span.add(named.id, false);
+        self.span.add(named.id, EntryKind::Large);
         let layout = &self.store.shared.layout;
         let place = layout.large.shown(&format!("{}", named.id));
         let Some(file) = find_large(&layout.large, &named.id)?.map(Arc::new) else {
@@ -170,12 +170,12 @@ impl<'a> PackCheck<'a> {
             match self.store.shared.known_locations(&id)?.is_empty() {
                 false => self.span.remember(id),
                 true => {
-                    let record = match commit.committed {
-                        Committed::Record => commit.record.id,
-                        Committed::Event { subject } => subject,
+                    let records = match commit.committed {
+                        // The walk from every record names it, once.
+                        Committed::Record => Vec::new(),
+                        Committed::Event { subject } => self.known(&subject).into_iter().collect(),
                     };
-                    let affected = Affected { task: commit.task, attempt: commit.attempt, record };
-                    self.add(DefectKind::Missing { object: id }, vec![affected]);
+                    self.add(DefectKind::Missing { object: id }, records);
                 }
             }
         }
@@ -215,6 +215,6 @@ impl<'a> PackCheck<'a> {
     }
 
     fn add(&mut self, kind: DefectKind, records: Vec<Affected>) {
-        self.found.add(Defect { kind, records });
+        self.found.add(Defect::new(kind, records));
     }
 }

@@ -1,6 +1,7 @@
 //! What stands before a COMMIT: most of what it names.
 
 use isobox_domain::content::ContentId;
+use isobox_store_format::entry::EntryKind;
 use std::collections::HashSet;
 
 /// So many ids are remembered, at 32 bytes each; others are looked up.
@@ -17,8 +18,8 @@ pub(super) struct Span {
 
 impl Span {
     /// Takes in an entry.
-    pub(super) fn add(&mut self, id: ContentId, is_record: bool) {
-        if is_record {
+    pub(super) fn add(&mut self, id: ContentId, kind: EntryKind) {
+        if kind == EntryKind::Record {
             self.record = Some(id);
         }
         if self.entries.len() < REMEMBERED {

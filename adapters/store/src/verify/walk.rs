@@ -187,12 +187,12 @@ impl<'a> Walk<'a> {
         };
         let known = object.and_then(|object| self.told.get(&object)).and_then(|at| self.found.defects.get_mut(*at));
         match known {
-            Some(defect) => defect.records.extend(who.filter(|who| !defect.records.contains(who))),
+            Some(defect) => who.into_iter().for_each(|who| defect.touch(who)),
             None => {
                 if let Some(object) = object.filter(|_| self.found.defects.len() < Verification::TOLD) {
                     self.told.insert(object, self.found.defects.len());
                 }
-                self.found.add(Defect { kind, records: who.into_iter().collect() });
+                self.found.add(Defect::new(kind, who.into_iter().collect()));
             }
         }
     }

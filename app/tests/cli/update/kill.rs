@@ -41,6 +41,7 @@ fn withstands(rest: &[&str], prepare: impl Fn(&Machine), versions: [&str; 2]) {
                 let place = format!("{fault:?} at {calls} {nth}: {ran:?}");
                 let version = machine.version("bin/isobox");
                 assert!(versions.contains(&version.as_str()), "{version} {place}");
+                assert!(version == versions[0] || !ran.stderr.contains("nothing was replaced"), "{version} {place}");
                 let url = format!("file://{}", site.public().display());
                 let again = machine.update(&site, &url, &[]);
                 assert_eq!((again.code, machine.version("bin/isobox")), (0, "0.2.0".to_owned()), "{place} {again:?}");
