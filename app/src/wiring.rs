@@ -4,6 +4,7 @@ mod acting;
 mod attempts;
 mod policies;
 mod probes;
+mod told_workspaces;
 mod transfer;
 mod update;
 

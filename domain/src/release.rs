@@ -84,29 +84,29 @@ impl Archive {
 
 /// What an index means for an installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Choice<'a> {
+pub enum Choice {
     /// There is a newer release.
-    Newer(&'a Archive),
+    Newer(Archive),
     /// The newest release is installed.
     Current,
     /// What is installed is newer than any release: it stays.
-    Ahead(&'a Version),
+    Ahead(Version),
     /// There is no release for the platform.
-    None,
+    Unavailable,
 }
 
-impl<'a> Choice<'a> {
+impl Choice {
     /// What `index` means where `installed` runs on `platform`: the highest version decides, by the rules of Semantic
     /// Versioning and never by a date. Pre-releases are passed over; nothing older than `installed` is ever chosen.
-    pub fn of(index: &'a ReleaseIndex, installed: &Version, platform: Platform) -> Self {
+    pub fn of(index: &ReleaseIndex, installed: &Version, platform: Platform) -> Self {
         let suitable = index.archives().iter().filter(|archive| archive.platform == platform);
         let stable = suitable.filter(|archive| archive.version.pre.is_empty());
         match stable.max_by(|one, other| one.version.cmp_precedence(&other.version)) {
-            None => Self::None,
+            None => Self::Unavailable,
             Some(newest) => match newest.version.cmp_precedence(installed) {
-                Ordering::Greater => Self::Newer(newest),
+                Ordering::Greater => Self::Newer(newest.clone()),
                 Ordering::Equal => Self::Current,
-                Ordering::Less => Self::Ahead(&newest.version),
+                Ordering::Less => Self::Ahead(newest.version.clone()),
             },
         }
     }
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn a_release_for_other_machines_is_none() {
         let index = index(&["9.0.0"]);
-        assert_eq!(Choice::of(&index, &Version::new(1, 0, 0), Platform::Aarch64), Choice::None);
+        assert_eq!(Choice::of(&index, &Version::new(1, 0, 0), Platform::Aarch64), Choice::Unavailable);
     }
 
     proptest! {

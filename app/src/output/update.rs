@@ -1,9 +1,9 @@
 //! What an update found and did, for people and for programs.
 
 use crate::output::record_json::bytes;
-use crate::use_case::update::{Plan, Step};
+use crate::use_case::update::Plan;
 use isobox_domain::escape::Escaped;
-use isobox_domain::release::Version;
+use isobox_domain::release::{Choice, Version};
 use isobox_domain::update_target::UpdateTarget;
 use serde_json::{Value, json};
 
@@ -20,18 +20,20 @@ pub(crate) enum Done {
 pub(crate) fn text(plan: &Plan, done: &Done) -> String {
     let (installed, file) = (&plan.installed.version, Escaped(&plan.target.file));
     match (&plan.step, done) {
-        (Step::Newer(archive), Done::Checked) => {
+        (Choice::Newer(archive), Done::Checked) => {
             format!("isobox {} can replace {installed} at {file}: run `isobox update`", archive.version)
         }
-        (Step::Newer(archive), Done::Updated(kept)) => format!(
+        (Choice::Newer(archive), Done::Updated(kept)) => format!(
             "isobox {} has replaced {installed} at {file}\n{kept} is the one before; `isobox update --rollback` puts it back",
             archive.version
         ),
-        (Step::Current, _) => format!("isobox {installed} at {file} is the newest release"),
-        (Step::Ahead(newest), _) => {
+        (Choice::Current, _) => format!("isobox {installed} at {file} is the newest release"),
+        (Choice::Ahead(newest), _) => {
             format!("isobox {installed} at {file} is newer than the newest release, {newest}, and stays")
         }
-        (Step::None, _) => format!("isobox {installed} at {file} stays: there is no release for this kind of machine"),
+        (Choice::Unavailable, _) => {
+            format!("isobox {installed} at {file} stays: there is no release for this kind of machine")
+        }
     }
 }
 
@@ -43,13 +45,13 @@ pub(crate) fn rolled_back(target: &UpdateTarget, version: &Version) -> String {
 /// For programs: a document of schema `isobox.update/v1`.
 pub(crate) fn document(plan: &Plan, done: &Done) -> Value {
     let (state, newest) = match &plan.step {
-        Step::Newer(archive) => ("newer", Some(&archive.version)),
-        Step::Current => ("current", Some(&plan.installed.version)),
-        Step::Ahead(newest) => ("ahead", Some(newest)),
-        Step::None => ("none", None),
+        Choice::Newer(archive) => ("newer", Some(&archive.version)),
+        Choice::Current => ("current", Some(&plan.installed.version)),
+        Choice::Ahead(newest) => ("ahead", Some(newest)),
+        Choice::Unavailable => ("none", None),
     };
     let archive = match &plan.step {
-        Step::Newer(archive) => Some(archive),
+        Choice::Newer(archive) => Some(archive),
         _ => None,
     };
     let kept = match done {

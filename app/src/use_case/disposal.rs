@@ -45,7 +45,7 @@ impl Launched {
 ///
 /// The attempt names the Workspace until it is gone, so that a kill or a failure in between leaves nothing that no later
 /// start finds.
-pub(crate) fn clear_away(
+pub(crate) fn dispose(
     workspaces: &dyn Workspaces,
     attempt: Box<dyn Attempt>,
     record: &TaskRecord,

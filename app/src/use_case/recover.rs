@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, one_line};
 use crate::use_case::attempt::{self, Progress, Tell};
-use crate::use_case::disposal::{self, Launched, clear_away, retain};
+use crate::use_case::disposal::{self, Launched, dispose, retain};
 use crate::use_case::view;
 use isobox_domain::policy::ViewLimit;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
@@ -60,7 +60,7 @@ fn finish(ports: &Ports<'_>, mut attempt: Box<dyn Attempt>, views: ViewLimit, te
         return record_interruption(ports, attempt, views, tell);
     };
     let place = attempt.noted(disposal::PLACE)?;
-    Ok(clear_away(ports.workspaces, attempt, &record, place.as_deref())?)
+    Ok(dispose(ports.workspaces, attempt, &record, place.as_deref())?)
 }
 
 /// The record of an attempt, if there is one.
@@ -102,7 +102,7 @@ fn record_interruption(
     settle_fate(ports, &mut record, place.as_deref(), launched, captured);
     let (digest, attempt) = ports.records.publish_keeping(attempt, &record)?;
     tell(Progress::Warning(&format!("{} was interrupted; its record now has what was left of it", record.task)));
-    clear_away(ports.workspaces, attempt, &record, place.as_deref())?;
+    dispose(ports.workspaces, attempt, &record, place.as_deref())?;
     view::write(ports.views, ports.objects, &record, &digest, &[], views)
 }
 

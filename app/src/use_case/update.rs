@@ -1,6 +1,6 @@
 //! Brings the Update Target to the newest release, or says what that would be.
 
-use isobox_domain::release::{Archive, Choice, Identity, Platform, Version};
+use isobox_domain::release::{Choice, Identity, Platform, Version};
 use isobox_domain::update_target::{KeyFrom, Refusal, UpdateTarget, refused_build};
 use isobox_ports::{Installation, ReleaseSource, UpdateError, UpdateTargets};
 
@@ -47,20 +47,7 @@ pub(crate) struct Plan {
     /// What it says of itself.
     pub(crate) installed: Identity,
     /// What the releases mean for it.
-    pub(crate) step: Step,
-}
-
-/// What the releases mean for a program.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// There is a newer one.
-    Newer(Archive),
-    /// The newest is installed.
-    Current,
-    /// What is installed is newer than any release.
-    Ahead(Version),
-    /// There is none for this kind of machine.
-    None,
+    pub(crate) step: Choice,
 }
 
 /// Looks whether there is a newer release. Nothing but the index is fetched, and nothing is replaced.
@@ -72,18 +59,13 @@ pub(crate) fn check(ports: &Ports<'_>, publisher: &Publisher<'_>) -> Result<Plan
         return Err(Refused::Target(Box::new(target), refusal));
     }
     let index = publisher.source.index()?;
-    let step = match Choice::of(&index, &installed.version, publisher.platform) {
-        Choice::Newer(archive) => Step::Newer(archive.clone()),
-        Choice::Current => Step::Current,
-        Choice::Ahead(newest) => Step::Ahead(newest.clone()),
-        Choice::None => Step::None,
-    };
+    let step = Choice::of(&index, &installed.version, publisher.platform);
     Ok(Plan { target, installed, step })
 }
 
 /// Does what a plan of [`check`] says: where the program before is kept, if there was anything to do.
 pub(crate) fn perform(ports: &Ports<'_>, publisher: &Publisher<'_>, plan: &Plan) -> Result<Option<String>, Refused> {
-    let Step::Newer(archive) = &plan.step else { return Ok(None) };
+    let Choice::Newer(archive) = &plan.step else { return Ok(None) };
     allowed(&plan.target)?;
     let fetch = |into: &mut dyn std::io::Write| publisher.source.fetch(archive, into);
     Ok(Some(ports.installation.replace(&plan.target, archive, &fetch)?))

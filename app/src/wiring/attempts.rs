@@ -1,8 +1,8 @@
 //! The ports of an attempt, of what is left of one, and of a Promotion.
 
+use super::told_workspaces::ToldWorkspaces;
 use super::{Project, Store, clock, open_records};
 use crate::output::console::Console;
-use crate::output::working::ToldWorkspaces;
 use crate::use_case::{attempt, promote, recover, settle};
 use isobox_host::RandomTaskIds;
 use isobox_ports::RuntimeBackend;

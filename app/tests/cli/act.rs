@@ -1,6 +1,6 @@
 //! `reject`, `stop`, `wait`, `rerun`, `workspace`, and the states of `list`.
 
-use crate::support::{assert_refused, document, tool};
+use crate::support::{assert_told, document, tool};
 use isobox_tests::{Outcome, Project, User, outcome};
 use serde_json::{Value, json};
 use std::fs;
@@ -56,11 +56,11 @@ fn a_rejected_result_is_not_promoted_unless_it_is_asked_for_again() {
     let view = project.read(&format!(".isobox/tasks/{task}/record.json"));
     assert!(view.contains("\"state\": \"rejected\""), "{view}");
     assert!(project.isobox(&["show", &task]).stdout.contains("rejected: not \\x1b[1m good"));
-    assert_refused(&project.isobox(&["promote", "--yes", &task]), 4, &["was rejected", "--again"]);
+    assert_told(&project.isobox(&["promote", "--yes", &task]), 4, &["was rejected", "--again"]);
     assert_eq!(project.read("README.md"), "hello\n");
     assert_eq!(project.isobox(&["promote", "--yes", "--again", &task]).code, 0);
     assert_eq!(listed(&project, &task)["state"], "promoted");
-    assert_refused(&project.isobox(&["reject", &task]), 1, &["was promoted before", "nothing was changed"]);
+    assert_told(&project.isobox(&["reject", &task]), 1, &["was promoted before", "nothing was changed"]);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn a_list_is_narrowed_to_states() {
     assert_eq!(ids(&["--state", "rejected"]), [json!(first)]);
     assert_eq!(ids(&["--state", "unreviewed", "--state", "rejected"]), [json!(second), json!(first)]);
     assert_eq!(ids(&["--state=running"]), Vec::<Value>::new());
-    assert_refused(&project.isobox(&["list", "--state", "done"]), 2, &["done"]);
+    assert_told(&project.isobox(&["list", "--state", "done"]), 2, &["done"]);
 }
 
 fn a_task_is_followed_and_stopped_as(user: User) {
@@ -97,7 +97,7 @@ fn a_task_is_followed_and_stopped_as(user: User) {
     assert_eq!(listed(&project, &task)["state"], "interrupted");
     assert_eq!(project.isobox(&["logs", &task]).stdout, "began\n");
     assert_eq!(project.isobox(&["diff", "--name-only", &task]).stdout, "README.md\n");
-    assert_refused(&project.isobox(&["stop", &task]), 1, &["is not running", "outcome=interruption"]);
+    assert_told(&project.isobox(&["stop", &task]), 1, &["is not running", "outcome=interruption"]);
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_task_whose_isobox_was_killed_is_interrupted_and_recorded_by_whoever_waits()
     running.child.kill().expect("killed");
     running.child.wait().expect("gone");
     assert_eq!(listed(&project, &task)["state"], "interrupted");
-    assert_refused(&project.isobox(&["stop", &task]), 1, &["is not running", "was killed"]);
+    assert_told(&project.isobox(&["stop", &task]), 1, &["is not running", "was killed"]);
     let waited = project.isobox(&["wait", &task]);
     assert_eq!(waited.code, 143, "{waited:?}");
     assert_eq!(project.isobox(&["diff", "--name-only", &task]).stdout, "README.md\n");
@@ -200,8 +200,8 @@ fn a_command_with_masked_secrets_is_not_attempted_again() {
         assert_eq!(run.code, 0, "{run:?}");
         crate::support::task_of(&run)
     };
-    assert_refused(&project.isobox(&["rerun", &task]), 125, &["cannot attempt", "secrets", "hint: "]);
-    assert_refused(&project.isobox(&["rerun", "task-0000000000000000"]), 125, &["there is no task"]);
+    assert_told(&project.isobox(&["rerun", &task]), 125, &["cannot attempt", "secrets", "hint: "]);
+    assert_told(&project.isobox(&["rerun", "task-0000000000000000"]), 125, &["there is no task"]);
 }
 
 fn a_kept_workspace_is_listed_and_disposed_as(user: User) {
@@ -224,8 +224,8 @@ fn a_kept_workspace_is_listed_and_disposed_as(user: User) {
     let again = project.isobox(&["workspace", "dispose", &task]);
     assert!(again.code == 0 && again.stderr.contains("was gone already"), "{again:?}");
     let other = tool(&project, "true");
-    assert_refused(&project.isobox(&["workspace", "dispose", &other]), 1, &["no workspace was kept"]);
-    assert_refused(&project.isobox(&["workspace", "dispose"]), 2, &[]);
+    assert_told(&project.isobox(&["workspace", "dispose", &other]), 1, &["no workspace was kept"]);
+    assert_told(&project.isobox(&["workspace", "dispose"]), 2, &[]);
 }
 
 #[test]

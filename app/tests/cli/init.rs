@@ -1,6 +1,6 @@
 //! `isobox init`.
 
-use crate::support::assert_refused;
+use crate::support::assert_told;
 use isobox_tests::{Project, User};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -51,7 +51,7 @@ fn links_are_not_followed_and_nothing_is_half_done() {
             _ => fs::write(&outside, "").expect("a file"),
         }
         symlink(&outside, project.repository().join(link)).expect("a link");
-        assert_refused(&project.isobox(&["init"]), if link == ".isobox" { 3 } else { 1 }, &[link]);
+        assert_told(&project.isobox(&["init"]), if link == ".isobox" { 3 } else { 1 }, &[link]);
         let left = project.git(&["status", "--porcelain", "--untracked-files=all"]);
         assert_eq!(left, format!("?? {link}\n"));
         let is_empty = fs::metadata(&outside).expect("metadata").is_dir()
@@ -65,17 +65,17 @@ fn links_are_not_followed_and_nothing_is_half_done() {
 fn an_invalid_policy_is_shown_with_its_place() {
     let project = Project::bare(User::Current);
     project.write(".isobox/config.yaml", "api_version: isobox.dev/v1alpha1\nkind: ProjectPolicy\nnetwrok: {}\n");
-    assert_refused(&project.isobox(&["init"]), 3, &["config.yaml:3:1", "netwrok", "^", "hint: "]);
+    assert_told(&project.isobox(&["init"]), 3, &["config.yaml:3:1", "netwrok", "^", "hint: "]);
     assert!(!project.repository().join(".gitignore").exists());
-    assert_refused(&project.isobox(&["tool", "--", "true"]), 125, &["isobox tool preflight", "config.yaml:3:1"]);
+    assert_told(&project.isobox(&["tool", "--", "true"]), 125, &["isobox tool preflight", "config.yaml:3:1"]);
 }
 
 #[test]
 fn a_directory_inside_and_one_outside_of_a_repository_are_told_apart() {
     let project = Project::bare(User::Current);
     let outside = project.scratch();
-    assert_refused(&project.isobox(&["init".as_ref(), outside.as_os_str()]), 1, &["not inside a Git repository"]);
-    assert_refused(&project.isobox(&["init", "README.md"]), 1, &["README.md is not a directory"]);
+    assert_told(&project.isobox(&["init".as_ref(), outside.as_os_str()]), 1, &["not inside a Git repository"]);
+    assert_told(&project.isobox(&["init", "README.md"]), 1, &["README.md is not a directory"]);
     assert_eq!(project.isobox(&["init", "src"]).code, 0);
     assert!(project.repository().join(".isobox/config.yaml").exists());
 }

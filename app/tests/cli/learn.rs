@@ -1,6 +1,6 @@
 //! Completions, manual pages, topics of help, and what is meant by a word that is nearly right.
 
-use crate::support::{assert_refused, tool};
+use crate::support::{assert_told, tool};
 use isobox_tests::{Outcome, Project, User, isobox_program, outcome};
 use std::fs;
 
@@ -12,7 +12,7 @@ fn every_shell_gets_a_script_and_asking_runs_nothing() {
         assert_eq!(script.code, 0, "{script:?}");
         assert!(script.stdout.contains("ISOBOX_COMPLETE"), "{script:?}");
     }
-    assert_refused(&project.isobox(&["completions", "tcsh"]), 2, &["tcsh"]);
+    assert_told(&project.isobox(&["completions", "tcsh"]), 2, &["tcsh"]);
     let mut asking = project.isobox_command(&["--", "isobox", "tool", "--", "touch", "made"]);
     asking.env("ISOBOX_COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", "nonsense");
     asking.output().expect("run isobox");
@@ -27,7 +27,7 @@ fn every_command_has_a_page_with_its_flags_and_examples() {
     let promote = page(&["promote"]).stdout;
     assert!(promote.contains(".TH isobox-promote 1") && promote.contains("dry\\-run"), "{promote}");
     assert!(page(&["workspace", "dispose"]).stdout.contains("isobox workspace dispose @latest"));
-    assert_refused(&page(&["workspace", "nothing"]), 2, &["there is no page", "hint: "]);
+    assert_told(&page(&["workspace", "nothing"]), 2, &["there is no page", "hint: "]);
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn topics_explain_what_is_no_command() {
         let help = project.isobox(&["help", topic]);
         assert!(help.code == 0 && help.stdout.contains(word), "{help:?}");
     }
-    assert_refused(&project.isobox(&["help", "nothing"]), 2, &["exit-codes, ids, formats"]);
+    assert_told(&project.isobox(&["help", "nothing"]), 2, &["exit-codes, ids, formats"]);
 }
 
 #[test]
@@ -61,9 +61,9 @@ fn a_word_that_is_nearly_right_is_answered_with_the_right_one() {
     let task = tool(&project, "true");
     let last = if task.ends_with('0') { '1' } else { '0' };
     let nearly = format!("{}{last}", &task[..task.len() - 1]);
-    assert_refused(&project.isobox(&["show", &nearly]), 5, &[&format!("did you mean {task}?")]);
-    assert_refused(&project.isobox(&["promte", &task]), 2, &["promote"]);
-    assert_refused(&project.isobox(&["list", "--jsn"]), 2, &["--json"]);
+    assert_told(&project.isobox(&["show", &nearly]), 5, &[&format!("did you mean {task}?")]);
+    assert_told(&project.isobox(&["promte", &task]), 2, &["promote"]);
+    assert_told(&project.isobox(&["list", "--jsn"]), 2, &["--json"]);
 }
 
 fn coloured(outcome: &Outcome) -> bool {
@@ -76,7 +76,7 @@ fn labels_are_coloured_where_it_is_asked_for() {
     assert!(coloured(&project.isobox(&["--color", "always", "show", "x"])));
     assert!(!coloured(&project.isobox(&["--color=never", "show", "x"])));
     assert!(!coloured(&project.isobox(&["show", "x"])));
-    assert_refused(&project.isobox(&["--color", "sometimes", "list"]), 2, &["sometimes"]);
+    assert_told(&project.isobox(&["--color", "sometimes", "list"]), 2, &["sometimes"]);
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn detail_is_told_where_it_is_asked_for() {
     let verbose = project.isobox(&["--verbose", "tool", "--", "true"]);
     assert!(verbose.stderr.contains(": network enforced ("), "{verbose:?}");
     assert!(verbose.stderr.contains(" ms until its start and ran "), "{verbose:?}");
-    assert_refused(&project.isobox(&["--verbose", "--quiet", "list"]), 2, &["--quiet"]);
+    assert_told(&project.isobox(&["--verbose", "--quiet", "list"]), 2, &["--quiet"]);
 }
 
 #[test]

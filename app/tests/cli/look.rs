@@ -1,6 +1,6 @@
 //! `list`, `show`, `diff`, `logs`, `cat`: naming tasks, and the documents.
 
-use crate::support::{assert_refused, document, tool};
+use crate::support::{assert_told, document, tool};
 use isobox_tests::{Project, User};
 use std::collections::HashSet;
 use std::fs;
@@ -42,16 +42,16 @@ fn an_ambiguous_prefix_lists_its_candidates() {
             break digit.to_string();
         }
     };
-    assert_refused(&project.isobox(&["show", &shared]), 5, &["more than one task", "sh -c 'exit 0'", "hint: "]);
+    assert_told(&project.isobox(&["show", &shared]), 5, &["more than one task", "sh -c 'exit 0'", "hint: "]);
 }
 
 #[test]
 fn what_is_no_task_is_told_with_a_next_step() {
     let project = Project::initialised(User::Current);
-    assert_refused(&project.isobox(&["show", "@latest"]), 6, &["there is no task store", "hint: "]);
+    assert_told(&project.isobox(&["show", "@latest"]), 6, &["there is no task store", "hint: "]);
     tool(&project, "true");
     for name in ["task-0000000000000000", "@latest~7", "not-a-task", "b3:00"] {
-        assert_refused(&project.isobox(&["show", name]), 5, &["error: ", "hint: "]);
+        assert_told(&project.isobox(&["show", name]), 5, &["error: ", "hint: "]);
     }
 }
 
@@ -120,9 +120,9 @@ fn a_file_is_printed_as_the_task_left_it_or_it_is_said_where_it_is() {
     let task = tool(&project, "echo change >> README.md; rm run.sh");
     let cat = |path: &str| project.isobox(&["cat", &format!("{task}:{path}")]);
     assert_eq!(cat("README.md").stdout, "hello\nchange\n");
-    assert_refused(&cat("run.sh"), 1, &["deleted run.sh", "git show"]);
-    assert_refused(&cat("src/main.rs"), 1, &["did not change src/main.rs", "git show"]);
-    assert_refused(&cat("../etc/passwd"), 2, &["TASK:PATH"]);
+    assert_told(&cat("run.sh"), 1, &["deleted run.sh", "git show"]);
+    assert_told(&cat("src/main.rs"), 1, &["did not change src/main.rs", "git show"]);
+    assert_told(&cat("../etc/passwd"), 2, &["TASK:PATH"]);
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod place;
 mod policy;
 mod preflight;
 mod promote;
+mod schema_checker;
 mod schemas;
 mod streams;
 mod support;

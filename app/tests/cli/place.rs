@@ -1,6 +1,6 @@
 //! Where a command works: `--source`, `--records`, current directories, odd names.
 
-use crate::support::{assert_refused, document, task_of, tool};
+use crate::support::{assert_told, document, task_of, tool};
 use isobox_tests::{Project, User, outcome};
 use std::fs;
 
@@ -80,7 +80,7 @@ fn a_directory_that_was_not_committed_is_named() {
     project.write("build/made", "");
     let mut command = project.isobox_command(&["tool", "--", "true"]);
     let refused = outcome(command.current_dir(project.repository().join("build")).output().expect("run isobox"));
-    assert_refused(&refused, 125, &["build", "not part of commit", "ignored"]);
+    assert_told(&refused, 125, &["build", "not part of commit", "ignored"]);
 }
 
 #[test]
@@ -108,9 +108,9 @@ fn a_damaged_store_is_told_before_anything_runs() {
     fs::write(&format, &bytes[..bytes.len() / 2]).expect("write");
     let mark = project.scratch().join("mark");
     let touch = format!("touch {}", mark.display());
-    assert_refused(&project.isobox(&["run", "--backend", "host", "--", "sh", "-c", &touch]), 125, &["error: "]);
+    assert_told(&project.isobox(&["run", "--backend", "host", "--", "sh", "-c", &touch]), 125, &["error: "]);
     assert!(!mark.exists());
-    assert_refused(&project.isobox(&["list"]), 6, &["FORMAT"]);
+    assert_told(&project.isobox(&["list"]), 6, &["FORMAT"]);
 }
 
 #[test]
@@ -119,6 +119,6 @@ fn a_store_without_permission_is_told_before_anything_runs() {
     if nix::unistd::geteuid().is_root() {
         fs::create_dir(project.repository().join(".git/isobox")).expect("a folder of root's");
         let refused = project.isobox(&["tool", "--", "true"]);
-        assert_refused(&refused, 125, &["error: ", ".git/isobox"]);
+        assert_told(&refused, 125, &["error: ", ".git/isobox"]);
     }
 }

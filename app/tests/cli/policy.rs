@@ -1,6 +1,6 @@
 //! `isobox policy`, and a user's own policy as a ceiling.
 
-use crate::support::{assert_refused, document};
+use crate::support::{assert_told, document};
 use isobox_tests::{Project, User};
 use std::fs;
 
@@ -21,7 +21,7 @@ fn every_mistake_is_told_at_once_with_its_place() {
         &format!("{HEAD}netwrk: {{}}\nnetwork:\n  default: dney\n  port: 1\nrecords:\n  views: many\n"),
     );
     let check = project.isobox(&["policy", "check"]);
-    assert_refused(&check, 3, &["config.yaml:5:1: ", "config.yaml:7:12: ", "config.yaml:8:3: ", "config.yaml:10:10: "]);
+    assert_told(&check, 3, &["config.yaml:5:1: ", "config.yaml:7:12: ", "config.yaml:8:3: ", "config.yaml:10:10: "]);
     for word in ["did you mean `network`?", "did you mean `deny`?", "7 |   default: dney"] {
         assert!(check.stderr.contains(word), "{check:?}");
     }
@@ -61,7 +61,7 @@ fn a_project_may_narrow_a_users_policy_and_never_widen_it() {
     assert_eq!(tool.code, 0, "{tool:?}");
     assert!(tool.stderr.contains("network=deny network_enforcement=enforced"), "{tool:?}");
     let run = project.isobox(&["run", "--network", "inherited", "--", "true"]);
-    assert_refused(&run, 125, &["your own policy allows less", "`network.default`"]);
+    assert_told(&run, 125, &["your own policy allows less", "`network.default`"]);
 }
 
 #[test]
@@ -69,6 +69,6 @@ fn a_users_policy_that_is_invalid_stops_everything_and_is_named() {
     let project = Project::initialised(User::Current);
     user_policy(&project, "filesystem:\n  read: [/opt]\n");
     let tool = project.isobox(&["tool", "--", "true"]);
-    assert_refused(&tool, 125, &[".config/isobox/config.yaml:4:9: ", "has no meaning in a user's own policy"]);
-    assert_refused(&project.isobox(&["policy", "check"]), 3, &["config.yaml:4:9: "]);
+    assert_told(&tool, 125, &[".config/isobox/config.yaml:4:9: ", "has no meaning in a user's own policy"]);
+    assert_told(&project.isobox(&["policy", "check"]), 3, &["config.yaml:4:9: "]);
 }

@@ -1,6 +1,6 @@
 //! What is refused before a Sandbox exists, and that nothing is left then.
 
-use crate::support::{assert_refused, document};
+use crate::support::{assert_told, document};
 use isobox_tests::{Outcome, Project, User, outcome};
 
 fn assert_nothing_was_made(project: &Project) {
@@ -16,7 +16,7 @@ fn a_dirty_repository_is_refused_with_its_first_ten_entries_and_a_count() {
         project.write(&format!("new-{number:02}"), "");
     }
     let refused = project.isobox(&["tool", "--", "true"]);
-    assert_refused(
+    assert_told(
         &refused,
         125,
         &["isobox tool preflight", "13 entries", "untracked: new-00", "untracked: new-09", "… and 3 more", "hint: "],
@@ -28,10 +28,10 @@ fn a_dirty_repository_is_refused_with_its_first_ten_entries_and_a_count() {
 #[test]
 fn a_project_without_policy_and_one_that_forbids_tool_calls_are_told_apart() {
     let project = Project::bare(User::Current);
-    assert_refused(&project.isobox(&["tool", "--", "true"]), 125, &["isobox tool preflight", "isobox init"]);
+    assert_told(&project.isobox(&["tool", "--", "true"]), 125, &["isobox tool preflight", "isobox init"]);
     project.write_policy("api_version: isobox.dev/v1alpha1\nkind: ProjectPolicy\n");
     project.commit_all("Policy");
-    assert_refused(&project.isobox(&["tool", "--", "true"]), 125, &["isobox tool preflight", "tool_call.enabled"]);
+    assert_told(&project.isobox(&["tool", "--", "true"]), 125, &["isobox tool preflight", "tool_call.enabled"]);
     assert_nothing_was_made(&project);
     let session = project.isobox(&["run", "--", "true"]);
     assert_eq!(session.code, 0, "{session:?}");
@@ -48,7 +48,7 @@ fn without_bwrap_nothing_runs_uncontained() {
     for arguments in
         [&["tool", "--", "true"][..], &["run", "--", "true"], &["run", "--backend=bubblewrap", "--", "true"]]
     {
-        assert_refused(&without(arguments), 125, &["bubblewrap", "hint: "]);
+        assert_told(&without(arguments), 125, &["bubblewrap", "hint: "]);
     }
     assert_nothing_was_made(&project);
 }
@@ -61,13 +61,13 @@ fn what_cannot_be_enforced_yet_is_refused_by_name() {
         (&["run", "--read", "/etc", "--", "true"], "/etc"),
         (&["run", "--read", "/nonexistent-18", "--", "true"], "/nonexistent-18"),
     ] {
-        assert_refused(&project.isobox(arguments), 125, &[word]);
+        assert_told(&project.isobox(arguments), 125, &[word]);
     }
     project.write_policy(
         "api_version: isobox.dev/v1alpha1\nkind: ProjectPolicy\ntool_call:\n  enabled: true\nnetwork:\n  default: deny\n  allow: [example.com]\n",
     );
     project.commit_all("Policy");
-    assert_refused(&project.isobox(&["tool", "--", "true"]), 125, &["network.allow", "example.com"]);
+    assert_told(&project.isobox(&["tool", "--", "true"]), 125, &["network.allow", "example.com"]);
     assert_nothing_was_made(&project);
 }
 
@@ -76,7 +76,7 @@ fn reuse_inputs_are_recorded_and_said_to_be_nothing_more() {
     let project = Project::initialised(User::Current);
     let inputs = ["--reuse-input", "host_binary=/opt/tool", "--reuse-input=env_var=EDITOR"];
     let run = project.isobox(&[&["run"][..], &inputs, &["--", "true"]].concat());
-    assert_refused(&run, 0, &["warning: reuse input host_binary=/opt/tool is recorded only", "env_var=EDITOR"]);
+    assert_told(&run, 0, &["warning: reuse input host_binary=/opt/tool is recorded only", "env_var=EDITOR"]);
     let record = document(&project.isobox(&["show", "--json", "@latest"]));
     let reuse_inputs = &record["effective_policy"]["reuse_inputs"];
     assert_eq!(reuse_inputs[0], serde_json::json!({ "kind": "host_binary", "value": "/opt/tool" }));
@@ -103,6 +103,6 @@ fn a_repository_that_cannot_be_used_is_refused_with_its_reason() {
     assert!(made.success());
     for (place, word) in [(&empty, "no commit yet"), (&project.home(), "not inside a Git repository")] {
         let mut command = project.isobox_command(&["run", "--", "true"]);
-        assert_refused(&outcome(command.current_dir(place).output().expect("run isobox")), 125, &[word, "hint: "]);
+        assert_told(&outcome(command.current_dir(place).output().expect("run isobox")), 125, &[word, "hint: "]);
     }
 }

@@ -1,6 +1,6 @@
 //! `isobox promote` beside what the security tests attack.
 
-use crate::support::{assert_refused, document, tool};
+use crate::support::{assert_told, document, tool};
 use isobox_tests::{Project, User};
 
 #[test]
@@ -27,7 +27,7 @@ fn a_result_goes_only_into_the_repository_it_started_from() {
     let place = other.repository();
     let arguments = ["promote".as_ref(), "--yes".as_ref(), "--source".as_ref(), place.as_os_str(), view.as_os_str()];
     let refused = other.isobox(&arguments);
-    assert_refused(&refused, 4, &["error: cannot promote task-", "caused by: ", "hint: "]);
+    assert_told(&refused, 4, &["error: cannot promote task-", "caused by: ", "hint: "]);
     assert_eq!(other.read("README.md"), "hello\n");
 }
 
@@ -36,7 +36,7 @@ fn an_interrupted_result_is_not_promoted() {
     let project = Project::initialised(User::Current);
     let run = project.isobox(&["tool", "--", "no-such-command-18"]);
     assert_eq!(run.code, 127, "{run:?}");
-    assert_refused(&project.isobox(&["promote", "--yes", "@latest"]), 4, &["launch_failure"]);
+    assert_told(&project.isobox(&["promote", "--yes", "@latest"]), 4, &["launch_failure"]);
 }
 
 #[test]

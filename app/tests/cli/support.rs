@@ -23,7 +23,7 @@ pub(crate) fn task_of(outcome: &Outcome) -> String {
 }
 
 /// Asserts the exit code, and that each of `words` is on standard error.
-pub(crate) fn assert_refused(outcome: &Outcome, code: i32, words: &[&str]) {
+pub(crate) fn assert_told(outcome: &Outcome, code: i32, words: &[&str]) {
     assert_eq!(outcome.code, code, "{outcome:?}");
     for word in words {
         assert!(outcome.stderr.contains(word), "`{word}` is not in {outcome:?}");

@@ -1,6 +1,6 @@
 //! What isobox may be started with: limits, masks and directories that other programs set.
 
-use crate::support::{assert_refused, task_of};
+use crate::support::{assert_told, task_of};
 use isobox_tests::{Outcome, Project, User, outcome};
 use std::fs;
 
@@ -69,7 +69,7 @@ fn a_current_directory_that_was_removed_does_not_matter_where_the_source_is_name
     assert_eq!((run.code, run.stdout.as_str()), (0, "/workspace\n"), "{run:?}");
     task_of(&run);
     fs::create_dir(&gone).expect("a folder");
-    assert_refused(&under(&project, &leave, &["tool", "--", "true"]), 125, &["error: ", "hint: "]);
+    assert_told(&under(&project, &leave, &["tool", "--", "true"]), 125, &["error: ", "hint: "]);
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_command_that_its_record_cannot_hold_is_refused_before_it_runs() {
     let mut arguments = vec!["run", "--", "true"];
     arguments.extend([kept.as_str(); 10]);
     arguments.push(&long);
-    assert_refused(&project.isobox(&arguments), 125, &["error: ", "bytes", "hint: "]);
+    assert_told(&project.isobox(&arguments), 125, &["error: ", "bytes", "hint: "]);
     let listed = project.isobox(&["list", "--json"]);
     assert_eq!(listed.stdout.matches("\"id\"").count(), 1, "{listed:?}");
     assert_eq!(project.workspaces().len(), 0);

@@ -1,6 +1,6 @@
 //! What a terminal is shown.
 
-use crate::support::{assert_refused, tool};
+use crate::support::{assert_told, tool};
 use isobox_tests::{Project, User, isobox_program, outcome};
 
 /// What `arguments` print with standard output and standard error on a terminal.
@@ -64,11 +64,7 @@ fn what_takes_a_while_is_told_on_a_terminal_and_nothing_of_it_stays() {
 fn where_there_is_nothing_to_show_a_terminal_is_told_so_and_what_to_do_next() {
     let project = Project::initialised(User::Current);
     let failed = project.isobox(&["tool", "--", "no-such-program"]);
-    assert_refused(
-        &failed,
-        127,
-        &["not on the PATH of the sandbox", "hint: ", "isobox help policy", "next: isobox show"],
-    );
+    assert_told(&failed, 127, &["not on the PATH of the sandbox", "hint: ", "isobox help policy", "next: isobox show"]);
     let task = tool(&project, "true");
     assert_eq!(
         on_a_terminal(&project, &["diff", &task]),

@@ -1,6 +1,6 @@
 //! Trust of a policy that somebody else wrote: asked for once, pinned to the bytes of the file.
 
-use crate::support::{assert_refused, document};
+use crate::support::{assert_told, document};
 use isobox_tests::{Outcome, Project, User, ignored, outcome, typed_on_a_terminal};
 use std::fs;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ fn pins(project: &Project) -> Vec<PathBuf> {
 }
 
 fn assert_untrusted(refused: &Outcome, project: &Project) {
-    assert_refused(refused, 125, &["is not trusted yet; nothing was started", "--trust-policy", "isobox policy show"]);
+    assert_told(refused, 125, &["is not trusted yet; nothing was started", "--trust-policy", "isobox policy show"]);
     assert_eq!(project.workspaces(), Vec::<PathBuf>::new());
     assert!(!project.repository().join(".git/isobox").exists());
     assert_eq!(pins(project), Vec::<PathBuf>::new());
@@ -40,9 +40,9 @@ fn a_fresh_clone_runs_nothing_and_leaves_nothing_until_its_policy_is_trusted() {
         }
         assert!(!mark.exists());
         let tool = project.isobox(&["tool", "--trust-policy", "--", "true"]);
-        assert_refused(&tool, 0, &["network=inherited"]);
+        assert_told(&tool, 0, &["network=inherited"]);
         for arguments in [["tool", "--", "true"], ["run", "--", "true"], ["rerun", "@latest", "--current"]] {
-            assert_refused(&project.isobox(&arguments), 0, &["network=inherited"]);
+            assert_told(&project.isobox(&arguments), 0, &["network=inherited"]);
         }
         assert_eq!(pins(&project).len(), 1);
     }
@@ -55,21 +55,21 @@ fn an_edit_is_trusted_anew_and_going_back_is_not_asked_about() {
     assert_eq!(trust.code, 0, "{trust:?}");
     let line = |key: &str| trust.stdout.lines().find(|line| line.trim_start().starts_with(key)).expect(key).to_owned();
     assert!(line("network.default").ends_with(" inherited") && line("tool_call.enabled").ends_with(" true"));
-    assert_refused(&project.isobox(&["tool", "--", "true"]), 0, &[]);
+    assert_told(&project.isobox(&["tool", "--", "true"]), 0, &[]);
     let before = project.read(".isobox/config.yaml");
     project.write(".isobox/config.yaml", HEAD);
     project.commit_all("narrower");
     let refused = project.isobox(&["tool", "--", "true"]);
-    assert_refused(&refused, 125, &["not one that you trusted", "`network.default` is deny and was inherited"]);
-    assert_refused(&project.isobox(&["rerun", "@latest"]), 125, &["not one that you trusted"]);
+    assert_told(&refused, 125, &["not one that you trusted", "`network.default` is deny and was inherited"]);
+    assert_told(&project.isobox(&["rerun", "@latest"]), 125, &["not one that you trusted"]);
     project.write(".isobox/config.yaml", &format!("{before}# a comment is a change, too\n"));
     project.commit_all("comment");
-    assert_refused(&project.isobox(&["tool", "--", "true"]), 125, &["not one that you trusted"]);
+    assert_told(&project.isobox(&["tool", "--", "true"]), 125, &["not one that you trusted"]);
     project.write(".isobox/config.yaml", &before);
     project.commit_all("back");
-    assert_refused(&project.isobox(&["tool", "--", "true"]), 0, &[]);
+    assert_told(&project.isobox(&["tool", "--", "true"]), 0, &[]);
     assert_eq!(project.isobox(&["policy", "distrust"]).code, 0);
-    assert_refused(&project.isobox(&["tool", "--", "true"]), 125, &["is not trusted yet"]);
+    assert_told(&project.isobox(&["tool", "--", "true"]), 125, &["is not trusted yet"]);
 }
 
 /// Runs isobox on a terminal where somebody types.
@@ -116,7 +116,7 @@ fn pins_of_another_user_do_not_count() {
     }
     let project = cloned(User::Ordinary);
     assert_eq!(project.isobox(&["policy", "trust"]).code, 0);
-    assert_refused(&project.isobox_by_sudo(&["tool", "--", "true"]), 125, &["is not trusted yet"]);
+    assert_told(&project.isobox_by_sudo(&["tool", "--", "true"]), 125, &["is not trusted yet"]);
     // Not even where root looks into that user's directories.
     let mut command = std::process::Command::new(isobox_tests::isobox_program());
     command.args(["tool", "--", "true"]).current_dir(project.repository()).env("HOME", project.home());
@@ -126,8 +126,8 @@ fn pins_of_another_user_do_not_count() {
         .env_remove("XDG_STATE_HOME")
         .stdin(std::process::Stdio::null());
     let by_root = outcome(command.output().expect("run isobox"));
-    assert_refused(&by_root, 125, &["is not trusted yet"]);
-    assert_refused(&project.isobox(&["tool", "--", "true"]), 0, &[]);
+    assert_told(&by_root, 125, &["is not trusted yet"]);
+    assert_told(&project.isobox(&["tool", "--", "true"]), 0, &[]);
 }
 
 #[test]
@@ -136,9 +136,9 @@ fn a_damaged_pin_is_asked_about_again_and_made_whole() {
     for damage in [&b""[..], b"isobox trusted policies 1\nb3:", b"\xff\0"] {
         assert_eq!(project.isobox(&["policy", "trust"]).code, 0);
         fs::write(&pins(&project)[0], damage).expect("damage");
-        assert_refused(&project.isobox(&["tool", "--", "true"]), 125, &["is not trusted yet"]);
-        assert_refused(&project.isobox(&["tool", "--trust-policy", "--", "true"]), 0, &[]);
-        assert_refused(&project.isobox(&["tool", "--", "true"]), 0, &[]);
+        assert_told(&project.isobox(&["tool", "--", "true"]), 125, &["is not trusted yet"]);
+        assert_told(&project.isobox(&["tool", "--trust-policy", "--", "true"]), 0, &[]);
+        assert_told(&project.isobox(&["tool", "--", "true"]), 0, &[]);
     }
 }
 
@@ -148,8 +148,8 @@ fn init_trusts_what_it_writes_and_says_when_it_found_another_policy() {
     let shown = document(&project.isobox(&["policy", "show", "--json"]));
     assert_eq!(shown["trusted"], true, "{shown}");
     let found = cloned(User::Current);
-    assert_refused(&found.isobox(&["init"]), 0, &["not trusted its policy yet", "isobox policy trust"]);
-    assert_refused(&found.isobox(&["policy", "show"]), 0, &["not trusted this policy yet"]);
+    assert_told(&found.isobox(&["init"]), 0, &["not trusted its policy yet", "isobox policy trust"]);
+    assert_told(&found.isobox(&["policy", "show"]), 0, &["not trusted this policy yet"]);
     assert_untrusted(&found.isobox(&["tool", "--", "true"]), &found);
 }
 
@@ -159,8 +159,8 @@ fn working_trees_of_a_repository_share_what_is_trusted_and_clones_do_not() {
     let [tree, clone] = ["tree", "clone"].map(|name| project.scratch().join(name).display().to_string());
     project.git(&["worktree", "add", "-q", &tree]);
     project.git(&["clone", "-q", ".", &clone]);
-    assert_refused(&project.isobox(&["tool", "--source", &tree, "--", "true"]), 0, &[]);
-    assert_refused(&project.isobox(&["tool", "--source", &clone, "--", "true"]), 125, &["is not trusted yet"]);
+    assert_told(&project.isobox(&["tool", "--source", &tree, "--", "true"]), 0, &[]);
+    assert_told(&project.isobox(&["tool", "--source", &clone, "--", "true"]), 125, &["is not trusted yet"]);
 }
 
 #[test]
@@ -168,17 +168,17 @@ fn promoting_an_edit_of_the_policy_is_no_trust_in_it() {
     let project = Project::initialised(User::Current);
     let edit = "printf 'network:\\n  default: inherited\\n' > new; sed -i '/^network:/,/^$/d' .isobox/config.yaml; \
                 cat new >> .isobox/config.yaml; rm new";
-    assert_refused(&project.isobox(&["tool", "--", "sh", "-c", edit]), 0, &[]);
-    assert_refused(&project.isobox(&["promote", "--yes", "@latest"]), 0, &[]);
+    assert_told(&project.isobox(&["tool", "--", "sh", "-c", edit]), 0, &[]);
+    assert_told(&project.isobox(&["promote", "--yes", "@latest"]), 0, &[]);
     project.commit_all("promoted");
     let refused = project.isobox(&["tool", "--", "true"]);
-    assert_refused(&refused, 125, &["not one that you trusted", "`network.default` is inherited and was deny"]);
+    assert_told(&refused, 125, &["not one that you trusted", "`network.default` is inherited and was deny"]);
 }
 
 #[test]
 fn a_repository_without_a_policy_needs_no_trust() {
     let project = Project::bare(User::Current);
-    assert_refused(&project.isobox(&["run", "--", "true"]), 0, &[]);
+    assert_told(&project.isobox(&["run", "--", "true"]), 0, &[]);
     assert_eq!(pins(&project), Vec::<PathBuf>::new());
-    assert_refused(&project.isobox(&["policy", "trust"]), 1, &["there is no project policy", "isobox init"]);
+    assert_told(&project.isobox(&["policy", "trust"]), 1, &["there is no project policy", "isobox init"]);
 }

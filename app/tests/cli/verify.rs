@@ -1,6 +1,6 @@
 //! Verifying a store: what is said of a sound one, of a damaged one, and of one that cannot be looked at.
 
-use crate::support::{assert_refused, document, tool};
+use crate::support::{assert_told, document, tool};
 use isobox_tests::{Outcome, Project, User};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -63,13 +63,13 @@ fn damage_is_told_with_the_task_that_it_touches_and_the_answer_is_no() {
 #[test]
 fn what_cannot_be_looked_at_is_no_verdict() {
     let project = Project::initialised(User::Current);
-    assert_refused(&project.isobox(&["verify"]), 6, &["store"]);
+    assert_told(&project.isobox(&["verify"]), 6, &["store"]);
     let task = tool(&project, "true");
-    assert_refused(&project.isobox(&["verify", "task-ffff"]), 5, &["task-ffff"]);
-    assert_refused(&project.isobox(&["verify", "--quick", &task]), 2, &["--quick"]);
-    assert_refused(&project.isobox(&["verify", "--sample", "8/7"]), 2, &["1/7"]);
+    assert_told(&project.isobox(&["verify", "task-ffff"]), 5, &["task-ffff"]);
+    assert_told(&project.isobox(&["verify", "--quick", &task]), 2, &["--quick"]);
+    assert_told(&project.isobox(&["verify", "--sample", "8/7"]), 2, &["1/7"]);
     fs::write(project.repository().join(".git/isobox/store/FORMAT"), "nonsense").expect("write");
-    assert_refused(&project.isobox(&["verify"]), 6, &["FORMAT"]);
+    assert_told(&project.isobox(&["verify"]), 6, &["FORMAT"]);
 }
 
 #[test]
@@ -79,5 +79,5 @@ fn the_bytes_of_a_record_have_its_digest() {
     let raw = project.isobox_command(&["show", "--raw", &task]).output().expect("isobox runs");
     let digest = document(&project.isobox(&["show", "--json", &task]))["record"].as_str().map(str::to_owned);
     assert_eq!(digest, Some(format!("b3:{}", blake3::hash(&raw.stdout).to_hex())));
-    assert_refused(&project.isobox(&["show", "--raw", "--json", &task]), 2, &["--raw"]);
+    assert_told(&project.isobox(&["show", "--raw", "--json", &task]), 2, &["--raw"]);
 }

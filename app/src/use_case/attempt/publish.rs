@@ -3,7 +3,7 @@
 use super::carry_out::{Performed, Standing};
 use super::{Attempted, Ports, Progress, Retention, TaskRequest, Tell};
 use crate::failure::{Failure, one_line};
-use crate::use_case::disposal::{clear_away, retain};
+use crate::use_case::disposal::{dispose, retain};
 use crate::use_case::view;
 use isobox_domain::content::ContentId;
 use isobox_domain::escape::Escaped;
@@ -43,7 +43,7 @@ pub(super) fn publish(
         Ok((digest, attempt)) => Published { record: &record, digest, attempt, place },
         Err(error) => return Err(unpublished(Failure::from(error), &record, performed.workspace)),
     };
-    clear_up(ports, request, published, tell);
+    finish(ports, request, published, tell);
     // Its last processes, which do nothing more, have ended meanwhile.
     drop(performed.sandbox);
     Ok(Attempted { record, code: performed.code })
@@ -59,10 +59,10 @@ struct Published<'a> {
 }
 
 /// Writes the View and removes the Workspace, at the same time: neither needs the other, and the caller waits for both.
-fn clear_up(ports: &Ports<'_>, request: &TaskRequest, published: Published<'_>, tell: Tell<'_>) {
+fn finish(ports: &Ports<'_>, request: &TaskRequest, published: Published<'_>, tell: Tell<'_>) {
     let Published { record, digest, attempt, place } = published;
     let (view, disposed) = std::thread::scope(|scope| {
-        let disposed = scope.spawn(|| clear_away(ports.workspaces, attempt, record, Some(place)));
+        let disposed = scope.spawn(|| dispose(ports.workspaces, attempt, record, Some(place)));
         let view = view::write(ports.views, ports.objects, record, &digest, &[], request.policy.views);
         (view, disposed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });

@@ -121,7 +121,7 @@ fn a_newer_release_replaces_the_program_and_can_be_taken_back() {
 fn looking_fetches_the_index_alone_and_replaces_nothing() {
     let world = World::new("0.1.0");
     let plan = check(&world.ports(), &world.publisher()).unwrap();
-    assert!(matches!(plan.step, Step::Newer(archive) if archive.version == Version::new(0, 2, 0)));
+    assert!(matches!(plan.step, Choice::Newer(archive) if archive.version == Version::new(0, 2, 0)));
     assert_eq!((world.fetched.get(), world.version()), (1, "0.1.0".to_owned()));
 }
 

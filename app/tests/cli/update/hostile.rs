@@ -3,7 +3,7 @@
 use super::machine::{Machine, assert_refused};
 use super::server::{Reply, Server};
 use super::site::{PLATFORM, Site, archive};
-use crate::schemas::assert_described;
+use crate::schema_checker::assert_described;
 use crate::support::document;
 use isobox_tests::Outcome;
 use minisign::KeyPair;
@@ -180,6 +180,6 @@ fn what_is_no_key_or_no_place_is_a_mistake_of_usage() {
     for arguments in [["--url", "ftp://example.org", "--key", &site.key()], ["--url", "file:///srv", "--key", "RW"]] {
         let mut command = machine.command(isobox_tests::isobox_program());
         let ran = isobox_tests::outcome(command.arg("update").args(arguments).output().expect("run isobox"));
-        crate::support::assert_refused(&ran, 2, &["read the ", "hint: "]);
+        crate::support::assert_told(&ran, 2, &["read the ", "hint: "]);
     }
 }

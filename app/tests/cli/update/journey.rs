@@ -4,7 +4,7 @@ use super::installer::install;
 use super::machine::Machine;
 use super::server::Server;
 use super::site::Site;
-use crate::schemas::assert_described;
+use crate::schema_checker::assert_described;
 use crate::support::document;
 use isobox_tests::{isobox_program, outcome};
 use serde_json::json;

@@ -91,5 +91,5 @@ impl Machine {
 
 /// Asserts that nothing was replaced, and that each of `words` says why.
 pub(crate) fn assert_refused(ran: &Outcome, words: &[&str]) {
-    crate::support::assert_refused(ran, 1, words);
+    crate::support::assert_told(ran, 1, words);
 }

@@ -103,8 +103,8 @@ fn a_development_build_is_left_alone_unless_a_key_is_named() {
         let ran = outcome(command.args(arguments).args(["--url", "file:///nonexistent"]).output().expect("run isobox"));
         assert_refused(&ran, &["is a development build", "build it again from its source"]);
     }
-    let (site, url) = (Site::new(), "9.0.0");
-    site.publish_fake(url);
+    let site = Site::new();
+    site.publish_fake("9.0.0");
     let ran = machine.update(&site, &format!("file://{}", site.public().display()), &[]);
     assert_eq!((ran.code, machine.version("bin/isobox")), (0, "9.0.0".to_owned()), "{ran:?}");
 }

@@ -1,0 +1,48 @@
+//! Workspaces whose long operations somebody is told of.
+
+use crate::output::console::Console;
+use crate::output::working::Working;
+use isobox_ports::{CaptureSink, Workspace, WorkspaceError, WorkspaceMount, WorkspaceRequest, Workspaces};
+use std::path::PathBuf;
+
+/// Workspaces whose long operations are told of while they go on.
+pub(crate) struct ToldWorkspaces<'a> {
+    /// What does the work.
+    pub(crate) inner: &'a dyn Workspaces,
+    /// Who is told.
+    pub(crate) console: Console,
+}
+
+impl Workspaces for ToldWorkspaces<'_> {
+    fn reserve(&self) -> Result<Vec<u8>, WorkspaceError> {
+        self.inner.reserve()
+    }
+
+    fn lay_out(&self, reserved: &[u8]) -> Result<WorkspaceMount, WorkspaceError> {
+        self.inner.lay_out(reserved)
+    }
+
+    fn create(&self, reserved: &[u8], request: &WorkspaceRequest<'_>) -> Result<Workspace, WorkspaceError> {
+        let _working = Working::start(self.console, "making the workspace");
+        self.inner.create(reserved, request)
+    }
+
+    fn capture(
+        &self,
+        state: &[u8],
+        mounted: &WorkspaceMount,
+        sink: &mut dyn CaptureSink,
+    ) -> Result<(), WorkspaceError> {
+        let _working = Working::start(self.console, "capturing what changed");
+        self.inner.capture(state, mounted, sink)
+    }
+
+    fn dispose(&self, state: &[u8]) -> Result<(), WorkspaceError> {
+        let _working = Working::start(self.console, "removing the workspace");
+        self.inner.dispose(state)
+    }
+
+    fn retain(&self, state: &[u8]) -> Result<PathBuf, WorkspaceError> {
+        self.inner.retain(state)
+    }
+}
