@@ -171,7 +171,7 @@ mod tests {
     fn nothing_older_is_ever_chosen() {
         assert_eq!(chosen(&["1.0.0", "1.1.0"], "2.0.0"), "ahead of 1.1.0");
         assert_eq!(chosen(&["1.1.0"], "1.2.0-alpha"), "ahead of 1.1.0");
-        assert_eq!(chosen(&["2.0.0-rc.1"], "1.0.0"), "None");
+        assert_eq!(chosen(&["2.0.0-rc.1"], "1.0.0"), "Unavailable");
         assert_eq!(chosen(&["1.0.0+2"], "1.0.0+1"), "Current");
     }
 

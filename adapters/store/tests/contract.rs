@@ -7,9 +7,10 @@ use isobox_domain::record::{TaskArtifacts, TaskRecord};
 use isobox_ports::contract::open_attempts::OpenAttemptsFixture;
 use isobox_ports::contract::sample::record;
 use isobox_ports::contract::store::StoreFixture;
+use isobox_ports::contract::verifier::VerifierFixture;
 use isobox_ports::contract::views::ViewsFixture;
-use isobox_ports::contract::{attempts, object_store, open_attempts, record_log, views};
-use isobox_ports::{Attempts, ObjectStore, OpenAttempts, RecordLog, Role, Views};
+use isobox_ports::contract::{attempts, object_store, open_attempts, record_log, verifier, views};
+use isobox_ports::{Attempts, ObjectStore, OpenAttempts, RecordLog, Role, Verifier, Views};
 use isobox_store::{FsTaskStore, FsViews};
 use std::collections::BTreeMap;
 use std::fs;
@@ -47,6 +48,12 @@ impl StoreFixture for Fixture {
 
     fn damage(&self, id: &ContentId) {
         support::damage(self.records.path(), id);
+    }
+}
+
+impl VerifierFixture for Fixture {
+    fn verifier(&self) -> &dyn Verifier {
+        &self.store
     }
 }
 
@@ -103,6 +110,7 @@ fn main() {
         object_store::cases("FsTaskStore", Fixture::default),
         open_attempts::cases("FsTaskStore", Fixture::default),
         record_log::cases("FsTaskStore", Fixture::default),
+        verifier::cases("FsTaskStore", Fixture::default),
         views::cases("FsViews", Fixture::default),
     ];
     libtest_mimic::run(&libtest_mimic::Arguments::from_args(), suites.into_iter().flatten().collect()).exit();

@@ -8,7 +8,7 @@ use crate::output::list::{Layout, ListWriter, Listing};
 use crate::output::stdout::{self, unwritten};
 use crate::output::{changes, columns, record_json, report_json, show as shown, text};
 use crate::use_case::list::events;
-use crate::use_case::open_tasks;
+use crate::use_case::open_tasks::{self, Meant};
 use crate::use_case::select::{self, Selected};
 use crate::use_case::verify;
 use crate::use_case::{cat as find, diff as walk, list as listing, logs as copying};
@@ -16,6 +16,7 @@ use crate::wiring::{self, Store};
 use isobox_domain::escape::Escaped;
 use isobox_domain::record::TaskRecord;
 use isobox_domain::repo_path::RepoPath;
+use isobox_domain::task_id::TaskSelector;
 use isobox_domain::task_state::TaskState;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
@@ -34,9 +35,30 @@ impl Named {
         let selector = select::parse(typed.to_str().unwrap_or(&shown))?;
         let store = Store::find(place, Some(&selector))?;
         let ports = select::Ports { records: store.records(), clock: wiring::clock() };
-        let selected = select::select(&ports, &selector, &shown)?;
-        Ok(Self { store, selected })
+        match select::select(&ports, &selector, &shown) {
+            Ok(selected) => Ok(Self { store, selected }),
+            Err(failure) => Err(open(&store, &selector, &shown).unwrap_or(failure)),
+        }
     }
+}
+
+/// The failure for a Task that has no record because it is not over yet.
+fn open(store: &Store, selector: &TaskSelector, shown: &str) -> Option<Failure> {
+    let Ok(Meant::Open(attempt)) = open_tasks::select(&store.open_tasks_ports(), selector, shown) else { return None };
+    let task = attempt.draft().task;
+    let (what, hint) = match open_tasks::is_running(&*attempt) {
+        true => (
+            "is still running",
+            format!(
+                "its record comes when it is over: `isobox wait {task}`, `isobox logs --follow {task}`, or `isobox stop {task}`"
+            ),
+        ),
+        false => (
+            "was interrupted, and is not recorded yet",
+            "the next `isobox run`, `tool` or `promote` here records what is left of it".to_owned(),
+        ),
+    };
+    Some(Failure::new(FailureKind::TaskNotFound, format!("{task} {what}")).with_hint(hint))
 }
 
 /// Lists the tasks of a store. What is damaged is told, and ends the command with the store's exit code.

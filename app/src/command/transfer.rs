@@ -42,6 +42,14 @@ fn import(console: Console, arguments: &ImportArguments) -> Result<ExitCode, Fai
         }
     }
     drop(working);
+    if writer.is_empty() {
+        let places: Vec<String> = arguments.paths.iter().map(|path| shown(path)).collect();
+        return Err(Failure::new(
+            FailureKind::General,
+            format!("there is no record directory in {}", places.join(", ")),
+        )
+        .with_hint("name a directory with `task-…` directories of version 1 in it, or one of these"));
+    }
     match writer.finish().map_err(unwritten)? {
         0 => Ok(ExitCode::SUCCESS),
         _ => Ok(ExitCode::NO),
@@ -101,7 +109,13 @@ fn export_all(console: Console, arguments: &ExportArguments, layout: Layout) -> 
     })?;
     drop(working);
     let there = totals.there;
-    let rest = if there == 0 { String::new() } else { format!("; {} there already", counted(there, "attempt")) };
+    let rest = match there {
+        0 => String::new(),
+        _ => format!(
+            "; {} left out: a directory of that task is there, perhaps of a later attempt",
+            counted(there, "attempt")
+        ),
+    };
     let made = counted(totals.exported, "task");
     tell(console, arguments, &totals, &format!("exported {made} into {}{rest}", shown(&arguments.destination)))?;
     Ok(if totals.failed == 0 { ExitCode::SUCCESS } else { ExitCode::NO })

@@ -15,6 +15,7 @@ use isobox_domain::masking;
 use isobox_domain::policy::{ProjectPolicy, ReuseInput, SandboxPolicy, ToolCalls, ViewLimit};
 use isobox_domain::record::{RecordedArgument, SandboxKind};
 use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::os::unix::ffi::OsStringExt;
 
 /// The room of a record, 1 MiB, but for 64 KiB: paths, names and reasons, which take a few KiB each.
@@ -39,6 +40,9 @@ pub(super) fn run(console: Console, arguments: RunArguments) -> Result<ExitCode,
     effective_policy::require_within(&project.user_policy(), &policy)?;
     let retention = if arguments.retain_workspace { Retention::Retain } else { Retention::Dispose };
     let telling = Telling::open(&arguments.telling)?;
+    if std::io::stdin().is_terminal() {
+        console.line("a session gets no terminal yet: what it reads from standard input ends at once");
+    }
     execute(console, &project, &telling, Wanted { kind: SandboxKind::Session, command, policy, retention })
 }
 

@@ -76,6 +76,11 @@ impl<W: Write> ImportWriter<W> {
         Ok(())
     }
 
+    /// Whether nothing at all was found, and nothing has been written yet.
+    pub(crate) const fn is_empty(&self) -> bool {
+        !self.is_document && self.imported + self.unchanged + self.views + self.not_importable + self.refused == 0
+    }
+
     /// Ends with the totals; how many directories were not imported.
     pub(crate) fn finish(mut self) -> io::Result<u64> {
         let left_out = self.not_importable + self.refused;

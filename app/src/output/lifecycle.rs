@@ -1,7 +1,7 @@
 //! The lines that `run` and `tool` print around a workload.
 
 use crate::failure::{Failure, FailureKind};
-use crate::output::console::Console;
+use crate::output::console::{Console, Verbosity};
 use crate::output::text;
 use crate::use_case::attempt::Progress;
 use isobox_domain::enforcement::{Control, Enforcement};
@@ -66,7 +66,10 @@ pub(crate) fn ended(console: Console, record: &TaskRecord) {
     }
     let changed = text::summary(record).map_or(0, |summary| summary.changed());
     if record.outcome == Outcome::LaunchFailure {
-        console.line(NOT_SHOWN);
+        if let (Verbosity::Quiet, Some(detail)) = (console.verbosity, &record.outcome_detail) {
+            console.warning(&Escaped(detail.as_bytes()).to_string());
+        }
+        console.line(advice(record));
     }
     let next = if text::is_reviewable(record) { "promote" } else { "show" };
     if changed > 0 || record.kind == SandboxKind::Session || record.outcome != Outcome::Success {
@@ -75,9 +78,25 @@ pub(crate) fn ended(console: Console, record: &TaskRecord) {
     }
 }
 
-/// What to do about a command that is not in a Sandbox.
-const NOT_SHOWN: &str =
-    "hint: a sandbox shows the system's programs and the repository; to show it a toolchain, see `isobox help policy`";
+/// What to do about a command that could not be executed.
+fn advice(record: &TaskRecord) -> &'static str {
+    let name = record.command.first().map(|word| String::from_utf8_lossy(&word.shown).into_owned()).unwrap_or_default();
+    match () {
+        () if name.contains([' ', ';', '|', '&']) => {
+            "hint: this is one word; leave its quotes out, or give it to a shell: sh -c '…'"
+        }
+        () if BUILT_IN.contains(&name.as_str()) => "hint: this is a command of shells; give it to one: sh -c '…'",
+        () if name.contains('/') => {
+            "hint: is it there, and is it executable? `chmod +x`, or name its interpreter before it"
+        }
+        () => {
+            "hint: a sandbox shows the system's programs and the repository; to show it a toolchain, see `isobox help policy`"
+        }
+    }
+}
+
+/// What people type that no program of that name is needed for.
+const BUILT_IN: [&str; 6] = ["cd", "export", "source", ".", "alias", "set"];
 
 /// How long it took, in milliseconds.
 fn durations(record: &TaskRecord) -> String {

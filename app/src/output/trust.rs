@@ -21,6 +21,9 @@ pub(crate) fn ask(console: Console, path: &str, untrusted: &Untrusted) -> Result
     }
 }
 
+/// The key and value under which nothing else of a policy is enforced.
+const UNCONTAINED: (&str, &str) = ("runtime_backend", "host");
+
 /// What a policy would do, a line a key.
 pub(crate) fn effects(effects: &[Effect]) -> String {
     if effects.is_empty() {
@@ -30,7 +33,12 @@ pub(crate) fn effects(effects: &[Effect]) -> String {
         let was = was.as_ref().map(|was| format!("  (was {was})")).unwrap_or_default();
         format!("  {key:<35}{value}{was}\n")
     };
-    effects.iter().map(line).collect::<String>() + "  every other key has its most restrictive value\n"
+    let is_uncontained = effects.iter().any(|effect| (effect.key, effect.value.as_str()) == UNCONTAINED);
+    let rest = match is_uncontained {
+        true => "  `host` contains nothing: what runs there can do whatever you can\n",
+        false => "  every other key has its most restrictive value\n",
+    };
+    effects.iter().map(line).collect::<String>() + rest
 }
 
 fn sentence(path: &str, novelty: Novelty) -> String {

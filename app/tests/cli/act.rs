@@ -101,6 +101,17 @@ fn a_task_is_followed_and_stopped_as(user: User) {
 }
 
 #[test]
+fn a_task_that_is_not_over_is_told_from_one_that_is_not_there() {
+    let project = Project::initialised(User::Current);
+    let running = Running::start(&project, "echo began; cat");
+    for arguments in [&["show"][..], &["diff"], &["logs"]] {
+        let told = project.isobox(&[arguments, &[&running.task]].concat());
+        assert_told(&told, 5, &["is still running", "isobox wait", "isobox stop"]);
+    }
+    assert_eq!(project.isobox(&["stop", &running.task]).code, 0);
+}
+
+#[test]
 fn a_running_task_is_followed_and_stopped_from_another_terminal() {
     a_task_is_followed_and_stopped_as(User::Current);
 }

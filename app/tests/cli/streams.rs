@@ -1,6 +1,6 @@
 //! Streams of `run` beside what the security tests attack.
 
-use isobox_tests::{on_every_backend, outcome};
+use isobox_tests::{Project, User, on_every_backend, outcome};
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -25,4 +25,16 @@ fn a_signal_ends_the_workload_although_nobody_reads_its_output() {
         assert_eq!(case.record()["outcome"], "interruption");
         drop(stdout);
     });
+}
+
+#[test]
+fn a_command_that_cannot_be_executed_is_told_of_even_quietly() {
+    let project = Project::initialised(User::Current);
+    for (command, code, why) in [("nope-18", 127, "not on the PATH"), ("./README.md", 126, "cannot be executed")] {
+        let told = project.isobox(&["--quiet", "tool", "--", command]);
+        assert_eq!(told.code, code);
+        assert!(told.stderr.contains(why), "{told:?}");
+    }
+    let words = project.isobox(&["tool", "--", "make test"]);
+    assert!(words.stderr.contains("leave its quotes out"), "{words:?}");
 }

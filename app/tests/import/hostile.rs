@@ -130,4 +130,6 @@ fn a_place_that_is_not_there_is_told() {
     assert_eq!(outcome.code, 1, "{outcome:?}");
     assert!(outcome.stderr.contains("open nowhere"), "{outcome:?}");
     assert_eq!(project.isobox(&["import"]).code, 2);
+    let empty = project.isobox(&["import", "."]);
+    assert!(empty.code == 1 && empty.stderr.contains("there is no record directory in ."), "{empty:?}");
 }

@@ -65,7 +65,7 @@ fn views(coverage: &Result<IgnoreCoverage, String>) -> Finding {
     match coverage {
         Ok(IgnoreCoverage::Ignored) => Finding::project("views.ignored", tried, ".isobox/tasks is ignored"),
         Ok(IgnoreCoverage::NotIgnored) => Finding::project("views.ignored", tried, "no rule ignores .isobox/tasks")
-            .warning(dirties)
+            .warning("if something else lies there already, the records of a Task make the repository dirty")
             .fix("run `isobox init`, or add the line `.isobox/tasks/` to .gitignore"),
         Ok(IgnoreCoverage::Tracked) => Finding::project("views.ignored", tried, "files in .isobox/tasks are tracked")
             .warning(dirties)

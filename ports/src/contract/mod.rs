@@ -17,5 +17,6 @@ pub mod sample;
 pub mod store;
 pub mod v1_directories;
 pub mod v1_format;
+pub mod verifier;
 pub mod views;
 pub mod workspaces;

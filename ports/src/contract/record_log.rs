@@ -10,6 +10,7 @@ use libtest_mimic::{Failed, Trial};
 const CASES: &[(&str, Case)] = &[
     ("a_published_record_is_loaded_as_it_was_and_listed", published_is_loaded),
     ("an_unknown_digest_loads_nothing", unknown_is_none),
+    ("the_bytes_of_a_record_have_its_digest", bytes_have_the_digest),
     ("listing_is_newest_first", listing_is_newest_first),
     ("an_empty_store_lists_nothing", empty_lists_nothing),
     ("a_record_that_refers_to_what_was_never_staged_is_refused_and_its_attempt_is_left", refused_is_left),
@@ -40,6 +41,17 @@ fn published_is_loaded(fixture: &dyn StoreFixture) -> Result<(), Failed> {
     assert_eq!(fixture.records().load(&id)?, Some(record(1)));
     let [entry] = list(fixture)?[..] else { return Err("not one entry".into()) };
     assert_eq!((entry.task, entry.attempt, entry.record), (record(1).task, 1, id));
+    Ok(())
+}
+
+fn bytes_have_the_digest(fixture: &dyn StoreFixture) -> Result<(), Failed> {
+    let id = publish(fixture, &record(1))?;
+    let event = fixture.records().append(&rejected(1, id, None))?;
+    for id in [id, event] {
+        let bytes = fixture.records().bytes(&id)?.ok_or("there are no bytes")?;
+        assert_eq!(ContentId::new(*blake3::hash(&bytes).as_bytes()), id);
+    }
+    assert_eq!(fixture.records().bytes(&ContentId::new([7; 32]))?, None);
     Ok(())
 }
 

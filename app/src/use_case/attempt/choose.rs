@@ -35,7 +35,7 @@ fn refused(refusal: Refusal) -> Failure {
         Refusal::BackendUnavailable { backend: BackendName::Bubblewrap, .. } | Refusal::NoBackend { .. } => {
             "install bubblewrap (Debian, Ubuntu: `apt install bubblewrap`), or ask for `host` by name, which contains nothing"
         }
-        Refusal::BackendUnavailable { .. } => "ask for `auto`, `bubblewrap` or `host`",
+        Refusal::BackendUnavailable { .. } => "ask for `auto` or `bubblewrap`; `host` contains nothing",
         Refusal::NetworkAllow { .. } => "remove the rules and choose `network.default: deny` or `inherited`",
     };
     Failure::new(FailureKind::General, refusal.to_string()).with_hint(hint)

@@ -2,7 +2,7 @@
 
 use super::*;
 use isobox_domain::fact::Running;
-use isobox_domain::release::{Build, ReleaseIndex};
+use isobox_domain::release::{Archive, Build, ReleaseIndex};
 use isobox_domain::update_target::{Access, Package};
 use isobox_ports::FetchArchive;
 use std::cell::{Cell, RefCell};
