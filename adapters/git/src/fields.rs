@@ -1,6 +1,24 @@
 //! Fields of the files that isobox keeps for itself, as they are read back.
 
+use nix::fcntl::OFlag;
+use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// Opens a file that isobox wrote where others may write, too: a link is not followed, and no pipe is waited for.
+pub(crate) fn open_regular(host_path: &Path) -> io::Result<File> {
+    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
+    let file = File::options().read(true).custom_flags(flags.bits()).open(host_path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(invalid("it is no regular file")) }
+}
+
+/// The content of such a file, of at most `limit` bytes.
+pub(crate) fn read_regular(host_path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_regular(host_path)?.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 <= limit { Ok(bytes) } else { Err(invalid("it is longer than isobox writes it")) }
+}
 
 /// The next `N` bytes.
 pub(crate) fn read_array<const N: usize>(input: &mut impl Read) -> io::Result<[u8; N]> {

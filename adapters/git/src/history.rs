@@ -4,12 +4,15 @@
 //! directory: `history` there holds a commit and its root, and the walk ends where it meets that commit. Nothing but
 //! speed depends on the file.
 
+use crate::fields::read_regular;
 use crate::ownership;
 use gix::ObjectId;
 use isobox_domain::git_oid::GitOid;
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+/// Longest file that is read, in bytes: two object names of 64 digits, and room.
+const LONGEST: u64 = 256;
 
 /// The root commit in which the chain of first parents from `commit` ends; `None` where history is cut off.
 pub(crate) fn root_commit(repository: &gix::Repository, commit: ObjectId) -> gix::Result<Option<ObjectId>> {
@@ -33,7 +36,7 @@ pub(crate) fn remember(common_dir: &Path, commit: &GitOid, root: &GitOid) -> io:
     let line = format!("{commit} {root}\n");
     let host_path = host_path(common_dir);
     let Some(directory) = host_path.parent().filter(|directory| directory.is_dir()) else { return Ok(()) };
-    if fs::read(&host_path).is_ok_and(|known| known == line.as_bytes()) {
+    if read_regular(&host_path, LONGEST).is_ok_and(|known| known == line.as_bytes()) {
         return Ok(());
     }
     let mut file = tempfile::NamedTempFile::new_in(directory)?;
@@ -49,7 +52,7 @@ fn host_path(common_dir: &Path) -> PathBuf {
 
 /// What is not there, or cannot be read, is not known.
 fn load(common_dir: &Path) -> Option<(ObjectId, ObjectId)> {
-    let text = fs::read_to_string(host_path(common_dir)).ok()?;
+    let text = String::from_utf8(read_regular(&host_path(common_dir), LONGEST).ok()?).ok()?;
     let (commit, root) = text.strip_suffix('\n')?.split_once(' ')?;
     Some((ObjectId::from_hex(commit.as_bytes()).ok()?, ObjectId::from_hex(root.as_bytes()).ok()?))
 }

@@ -97,8 +97,8 @@ fn became_of(store: &Arc<Shared>, record: &ContentId) -> Result<Publishing, Stor
     Ok(if is_done { Publishing::Done(*record) } else { Publishing::Undone })
 }
 
-/// Opens the directory and locks the journal of an attempt. `None`: it has no journal, or an empty one. No file: somebody runs it, or
-/// has just ended it.
+/// Opens the directory and locks the journal of an attempt. `None`: it has no journal, or an empty one. No file: somebody
+/// runs it, has just ended it, or is another user, who will find it.
 fn open_dead(tmp: &Dir, name: &str) -> io::Result<Option<(Dir, Option<File>)>> {
     let Some(dir) = find_directory(tmp, name)? else { return Ok(None) };
     let Some(file) = crate::dir::absent_is_none(dir.file(JOURNAL, Access::Existing))? else { return Ok(None) };
@@ -108,6 +108,10 @@ fn open_dead(tmp: &Dir, name: &str) -> io::Result<Option<(Dir, Option<File>)>> {
         Err(TryLockError::Error(error)) => return Err(error),
     }
     let metadata = file.metadata()?;
+    // What it says is believed: which directory is captured, which is removed. Only its owner may be served by that.
+    if metadata.uid() != nix::unistd::geteuid().as_raw() {
+        return Ok(Some((dir, None)));
+    }
     // Its owner may have removed it between the open and the lock.
     let is_left = metadata.nlink() > 0;
     Ok((!is_left || metadata.len() > 0).then_some((dir, is_left.then_some(file))))

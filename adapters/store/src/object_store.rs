@@ -12,7 +12,8 @@ use isobox_store_format::change_set::read_change_set;
 use isobox_store_format::entry::{EntryKind, Place};
 use isobox_store_format::frame::decode_payload;
 use isobox_store_format::object::MAX_OBJECT_BYTES;
-use std::io::{Cursor, Read};
+use nix::errno::Errno;
+use std::io::{self, Cursor, Read};
 use std::sync::Arc;
 
 impl ObjectStore for FsTaskStore {
@@ -76,7 +77,10 @@ impl FsTaskStore {
     fn open_large(&self, id: &ContentId) -> Result<Option<Content>, StoreError> {
         let subject = id.to_string();
         let refused = |e: Cause| damaged("open object", id.to_string(), e);
-        let file = find_large(&self.shared.layout.large, id).map_err(failed("open object", &subject))?;
+        let file = find_large(&self.shared.layout.large, id).map_err(|error| match is_no_file(&error) {
+            true => refused(error.into()),
+            false => failed("open object", &subject)(error),
+        })?;
         let file = Arc::new(file.ok_or_else(|| refused("its file is missing".into()))?);
         let header = large_header(&file).map_err(failed("read object", &subject))?.filter(|header| header.id == *id);
         let header = header.ok_or_else(|| refused("its header or its length is damaged".into()))?;
@@ -84,6 +88,12 @@ impl FsTaskStore {
         verified.map_err(|e| refused(e.into()))?;
         Ok(Some(Box::new(LargeContent::new(file, &header))))
     }
+}
+
+/// Whether something else than a regular file lies in its place: a link, a pipe, a directory.
+fn is_no_file(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory | io::ErrorKind::Other)
+        || error.raw_os_error() == Some(Errno::ELOOP as i32)
 }
 
 fn first_of<T>(

@@ -192,6 +192,12 @@ fn a_damaged_or_missing_large_artifact_names_its_record() {
     let missing = copy(records.path());
     fs::remove_file(large(missing.path())).unwrap();
     assert_eq!(affected(&verify(missing.path(), Thoroughness::Quick)), BTreeSet::from([ids[3]]));
+    // Something else in its place costs no more.
+    std::os::unix::fs::symlink("/dev/zero", large(missing.path())).unwrap();
+    assert_eq!(affected(&verify(missing.path(), Thoroughness::Full)), BTreeSet::from([ids[3]]));
+    fs::remove_file(large(missing.path())).unwrap();
+    nix::unistd::mkfifo(&large(missing.path()), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    assert_eq!(affected(&verify(missing.path(), Thoroughness::Full)), BTreeSet::from([ids[3]]));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
 use crate::output::events::Telling;
 use crate::use_case::attempt::{FollowUp, Retention, Start, TaskRequest, preflight_of};
+use crate::use_case::effective_policy::require_within;
 use crate::use_case::open_tasks;
 use crate::use_case::select::Selected;
 use crate::wiring::{Project, Store};
@@ -72,6 +73,8 @@ fn policy(console: Console, project: &Project, flag: TrustFlag, record: &TaskRec
     };
     policy.sandbox = record.policy.asked.clone();
     let refused = |failure: Failure| failure.while_doing(preflight_of(record.kind));
+    // Meanwhile the user's own policy may have become narrower.
+    require_within(&project.user_policy(), &policy).map_err(refused)?;
     policy.sandbox.read = project.read_paths(&policy.sandbox.read).map_err(refused)?;
     Ok(policy)
 }

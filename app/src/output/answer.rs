@@ -3,8 +3,8 @@
 use crate::output::console::Console;
 use std::io::{self, BufRead, IsTerminal, Read};
 
-/// Longest answer that is read, in bytes: `yes` and some room for blanks.
-const LONGEST: u64 = 64;
+/// Longest answer that is read, in bytes. A longer line is no answer.
+const LONGEST: u64 = 1024;
 
 /// Whether somebody sits there: a terminal to read the answer from, and one that shows the question.
 pub(crate) fn is_anybody_there() -> bool {
@@ -30,7 +30,8 @@ pub(crate) fn ask(console: Console, question: &str) -> io::Result<Option<Vec<u8>
 fn read(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     input.take(LONGEST).read_until(b'\n', &mut line)?;
-    Ok((!line.is_empty()).then_some(line))
+    let is_cut = line.len() as u64 == LONGEST && !line.ends_with(b"\n");
+    Ok((!line.is_empty() && !is_cut).then_some(line))
 }
 
 #[cfg(test)]
@@ -43,6 +44,7 @@ mod tests {
         assert_eq!(read(b"yes\nno\n").as_deref(), Some(&b"yes\n"[..]));
         assert_eq!(read(b"yes").as_deref(), Some(&b"yes"[..]));
         assert_eq!(read(b""), None);
-        assert_eq!(read(&[b'y'; 1000]).map(|answer| answer.len()), Some(LONGEST as usize));
+        let padded = [b"yes".as_slice(), &[b' '; LONGEST as usize], b"no\n"].concat();
+        assert_eq!(read(&padded), None, "only a part of it was read");
     }
 }

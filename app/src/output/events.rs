@@ -12,30 +12,54 @@ use rustix::io::Errno;
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use serde_json::{Value, json};
 use std::cell::Cell;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The open files that scripts read.
 #[derive(Debug, Default)]
 pub(crate) struct Telling {
-    id_file: Option<File>,
+    id_file: Option<IdFile>,
     events: Option<File>,
     /// Whether something could not be written.
     is_lossy: Cell<bool>,
 }
 
+/// The file that gets the id of the Task.
+#[derive(Debug)]
+enum IdFile {
+    /// It was there before.
+    Open(File),
+    /// It can be made, and is when there is an id: where nothing is started, nothing is left.
+    Later(PathBuf),
+}
+
+impl IdFile {
+    fn open(path: &Path) -> io::Result<Self> {
+        match File::create_new(path) {
+            Ok(_) => fs::remove_file(path).map(|()| Self::Later(path.to_owned())),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => File::create(path).map(Self::Open),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn write(&self, id: &str) -> io::Result<()> {
+        match self {
+            Self::Open(file) => (&mut &*file).write_all(id.as_bytes()),
+            Self::Later(path) => File::create(path)?.write_all(id.as_bytes()),
+        }
+    }
+}
+
 impl Telling {
     /// Opens what the flags name, so that what cannot be opened is refused before anything is started.
     pub(crate) fn open(flags: &TellingFlags) -> Result<Self, Failure> {
-        let opened = |path: &Path, file: io::Result<File>| {
-            file.map_err(|error| {
-                let shown = Escaped::path(path);
-                Failure::new(FailureKind::Usage, format!("open {shown} for writing; nothing was started"))
-                    .because(error)
-            })
+        let refused = |path: &Path, error: io::Error| {
+            let shown = Escaped::path(path);
+            Failure::new(FailureKind::Usage, format!("open {shown} for writing; nothing was started")).because(error)
         };
-        let id_file = flags.id_file.as_deref().map(|path| opened(path, File::create(path)));
+        let opened = |path: &Path, file: io::Result<File>| file.map_err(|error| refused(path, error));
+        let id_file = flags.id_file.as_deref().map(|path| IdFile::open(path).map_err(|error| refused(path, error)));
         let events = flags.events.as_ref().map(|target| match target {
             EventTarget::File(path) => opened(path, File::options().append(true).create(true).open(path)),
             EventTarget::Descriptor(number) => {
@@ -49,7 +73,8 @@ impl Telling {
     pub(crate) fn progress(&self, progress: Progress<'_>) {
         match progress {
             Progress::Started(record) => {
-                self.write(self.id_file.as_ref(), &format!("{}\n", record.task));
+                let told = self.id_file.as_ref().map_or(Ok(()), |file| file.write(&format!("{}\n", record.task)));
+                self.note(&told);
                 self.event("started", || started(record));
             }
             Progress::Warning(sentence) => self.event("warning", || json!({ "message": sentence })),
@@ -82,9 +107,12 @@ impl Telling {
     }
 
     fn write(&self, file: Option<&File>, text: &str) {
-        let written = file.map_or(Ok(()), |mut file| file.write_all(text.as_bytes()));
-        // A workload that runs is not ended because a script cannot be told.
-        self.is_lossy.set(self.is_lossy.get() || written.is_err());
+        self.note(&file.map_or(Ok(()), |mut file| file.write_all(text.as_bytes())));
+    }
+
+    // A workload that runs is not ended because a script cannot be told.
+    fn note(&self, told: &io::Result<()>) {
+        self.is_lossy.set(self.is_lossy.get() || told.is_err());
     }
 }
 

@@ -1,7 +1,7 @@
 //! `reject`, `stop`, `wait`, `rerun`, `workspace`, and the states of `list`.
 
 use crate::support::{assert_told, document, tool};
-use isobox_tests::{Outcome, Project, User, outcome};
+use isobox_tests::{Outcome, Project, User, ignored, outcome};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -247,4 +247,38 @@ fn a_kept_workspace_is_listed_and_disposed() {
 #[test]
 fn an_ordinary_user_lists_and_disposes_a_kept_workspace() {
     a_kept_workspace_is_listed_and_disposed_as(User::Ordinary);
+}
+
+#[test]
+fn what_was_attempted_once_is_not_attempted_again_beyond_the_users_own_policy() {
+    let project = Project::initialised(User::Current);
+    let ran = project.isobox(&["run", "--backend", "host", "--network", "inherited", "--", "true"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let own = project.home().join(".config/isobox");
+    fs::create_dir_all(&own).expect("a folder");
+    let text = "api_version: isobox.dev/v1alpha1\nkind: UserPolicy\nruntime_backend: auto\nnetwork:\n  default: deny\n";
+    fs::write(own.join("config.yaml"), text).expect("write");
+    assert_told(&project.isobox(&["rerun", "@latest"]), 125, &["your own policy allows less"]);
+    assert_eq!(document(&project.isobox(&["list", "--json"]))["tasks"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn what_another_user_left_unfinished_is_left_to_them() {
+    if !nix::unistd::geteuid().is_root() {
+        return ignored("an attempt of another user", "the tests do not run as root");
+    }
+    let project = Project::initialised(User::Current);
+    let mut running = Running::start(&project, "echo said; cat");
+    running.child.kill().expect("kill isobox");
+    running.child.wait().expect("wait for isobox");
+    let tmp = project.repository().join(".git/isobox/store/tmp");
+    let attempt = fs::read_dir(&tmp).expect("list").flatten().next().expect("an attempt").path();
+    // Whose word it is decides whether it is believed: root would read and remove for it what its owner may not.
+    std::os::unix::fs::chown(attempt.join("attempt"), Some(65_534), None).expect("root may");
+    let next = project.isobox(&["tool", "--", "true"]);
+    assert!(next.code == 0 && !next.stderr.contains("was interrupted"), "{next:?}");
+    assert!(attempt.exists());
+    std::os::unix::fs::chown(attempt.join("attempt"), Some(0), None).expect("root may");
+    assert!(project.isobox(&["tool", "--", "true"]).stderr.contains("was interrupted"));
+    assert!(!attempt.exists());
 }

@@ -171,7 +171,10 @@ fn the_life_of_a_task_is_told_as_json_lines() {
     let task = crate::support::task_of(&run);
     assert_eq!(fs::read_to_string(id_file).expect("an id"), format!("{task}\n"));
     project.write("untracked", "");
-    assert_eq!(tool_with_events(&project, &["--", "true"]).code, 125);
+    let unused = project.scratch().join("unused");
+    let refused = format!("--id-file={}", unused.display());
+    assert_eq!(tool_with_events(&project, &[&refused, "--", "true"]).code, 125);
+    assert!(!unused.exists(), "there is no id");
     let told = events(&project);
     told.iter().for_each(|event| assert_described("event", event));
     let names: Vec<&Value> = told.iter().map(|event| &event["event"]).collect();

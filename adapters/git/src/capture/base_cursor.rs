@@ -1,5 +1,6 @@
 //! The paths of the pinned commit as checkout left them, read in step with the walk.
 
+use crate::fields::open_regular;
 use crate::stat_cache::{StatCacheEntry, StatCacheReader};
 use isobox_domain::change::Mode;
 use isobox_domain::repo_path::RepoPath;
@@ -20,7 +21,7 @@ pub(super) struct BaseCursor {
 impl BaseCursor {
     /// Opens the stat cache at `host_path`, at its first entry.
     pub(super) fn open(host_path: &Path) -> io::Result<Self> {
-        let mut reader = StatCacheReader::new(Window::new(File::open(host_path)?))?;
+        let mut reader = StatCacheReader::new(Window::new(open_regular(host_path)?))?;
         let next = reader.next().transpose()?;
         Ok(Self { reader, next, submodules: Vec::new() })
     }

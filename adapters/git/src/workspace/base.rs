@@ -4,7 +4,7 @@
 //! then for each layer its prefix (empty for the first), host path, commit and number of attribute files, and for each
 //! of those its path and oid. Oids are hex digits, numbers decimal.
 
-use crate::fields::invalid;
+use crate::fields::{invalid, read_regular};
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::repo_path::RepoPath;
 use std::ffi::OsStr;
@@ -14,6 +14,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 const MAGIC: &[u8] = b"ISOBOX-BASE 1";
+/// Longest base that is read back, in bytes: some 100,000 `.gitattributes` files.
+const LONGEST: u64 = 16 << 20;
 
 /// What a Workspace was made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +48,7 @@ impl Base {
 
     /// Reads it back.
     pub(crate) fn load(host_path: &Path) -> io::Result<Self> {
-        decode(&fs::read(host_path)?).ok_or_else(|| invalid("it is no base of version 1, or was cut off"))
+        decode(&read_regular(host_path, LONGEST)?).ok_or_else(|| invalid("it is no base of version 1, or was cut off"))
     }
 
     fn encode(&self) -> Vec<u8> {
@@ -126,5 +128,19 @@ mod tests {
         for length in 0..bytes.len() {
             assert_eq!(decode(&bytes[..length]), None, "cut off after {length} bytes");
         }
+    }
+
+    #[test]
+    fn what_lies_in_its_place_is_neither_waited_for_nor_followed() {
+        let directory = tempfile::tempdir().expect("a directory is made");
+        let place = directory.path().join("base");
+        nix::unistd::mkfifo(&place, nix::sys::stat::Mode::S_IRWXU).expect("a pipe is made");
+        assert!(Base::load(&place).is_err());
+        fs::remove_file(&place).expect("it is removed");
+        std::os::unix::fs::symlink("/dev/zero", &place).expect("a link is made");
+        assert!(Base::load(&place).is_err());
+        fs::remove_file(&place).expect("it is removed");
+        fs::File::create(&place).and_then(|file| file.set_len(LONGEST + 1)).expect("a hole is made");
+        assert!(Base::load(&place).is_err());
     }
 }

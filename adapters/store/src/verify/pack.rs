@@ -117,10 +117,14 @@ impl<'a> PackCheck<'a> {
         self.span.add(named.id, EntryKind::Large);
         let layout = &self.store.shared.layout;
         let place = layout.large.shown(&format!("{}", named.id));
-        let Some(file) = find_large(&layout.large, &named.id)?.map(Arc::new) else {
-            let reason = "its file is missing".into();
-            self.add(DefectKind::Damaged { file: place, offset: 0, reason, object: Some(named.id) }, Vec::new());
-            return Ok(());
+        let file = match find_large(&layout.large, &named.id) {
+            Ok(Some(file)) => Arc::new(file),
+            found => {
+                // What lies there in its place, a link or a pipe for example, costs this artifact alone.
+                let reason = found.err().map_or_else(|| "its file is missing".into(), |error| error.to_string());
+                self.add(DefectKind::Damaged { file: place, offset: 0, reason, object: Some(named.id) }, Vec::new());
+                return Ok(());
+            }
         };
         let wrong = match large_header(&file)?.filter(|header| header.id == named.id) {
             None => Some("its header or its length is damaged".into()),
