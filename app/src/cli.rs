@@ -155,12 +155,12 @@ pub(crate) enum Command {
     #[command(flatten)]
     Transfer(TransferCommand),
     /// Check that the task store holds what was written to it
-    #[command(
-        after_help = "Exits with 0 if nothing is wrong, 1 if something is, 6 if it could not look.\n\nExamples:\n  \
+    ///
+    /// Exits with 0 if nothing is wrong, 1 if something is, 6 if it could not look.
+    #[command(after_help = "Examples:\n  \
         isobox verify\n  \
         isobox verify @latest\n  \
-        isobox verify --sample today/30 --json"
-    )]
+        isobox verify --sample today/30 --json")]
     Verify(VerifyArguments),
     /// Check policies, show what holds, print their schema
     #[command(
