@@ -42,15 +42,22 @@ impl FsPolicyPins {
 impl PolicyPins for FsPolicyPins {
     fn load(&self, host_path: &Path) -> TrustedPolicies {
         // Whatever stands in the way, the answer is the same: the user is asked once more.
-        let file = self.directory().ok().map(|directory| file(&directory, host_path));
-        file.and_then(|file| read(&file).ok().flatten()).and_then(|text| decode(&text)).unwrap_or_default()
+        let directory = self.directory().ok().filter(|directory| is_own(directory));
+        directory.map(|directory| load(&file(&directory, host_path))).unwrap_or_default()
     }
 
-    fn keep(&self, host_path: &Path, trusted: &TrustedPolicies) -> Result<(), PolicyPinsError> {
+    fn change(
+        &self,
+        host_path: &Path,
+        change: &mut dyn FnMut(TrustedPolicies) -> TrustedPolicies,
+    ) -> Result<(), PolicyPinsError> {
         let directory = self.directory().map_err(|error| unkept("find a directory for", host_path, error))?;
         let file = file(&directory, host_path);
         Directories::create(&directory).map_err(|error| unkept("use directory", &directory, error))?;
-        replace(&directory, &file, &encode(trusted)).map_err(|error| unkept("write", &file, error))
+        // Held until the end of this function, and for a moment only.
+        let lock = File::open(&directory).map_err(|error| unkept("open", &directory, error))?;
+        lock.lock().map_err(|error| unkept("lock", &directory, error))?;
+        replace(&directory, &file, &encode(&change(load(&file)))).map_err(|error| unkept("write", &file, error))
     }
 }
 
@@ -60,6 +67,17 @@ fn file(directory: &Path, host_path: &Path) -> PathBuf {
 
 fn unkept(operation: &'static str, host_path: &Path, source: impl Into<Cause>) -> PolicyPinsError {
     PolicyPinsError { operation, host_path: Escaped::path(host_path).to_string(), source: source.into() }
+}
+
+/// Whether nobody else can put files into a directory.
+fn is_own(directory: &Path) -> bool {
+    directory
+        .symlink_metadata()
+        .is_ok_and(|found| found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o022 == 0)
+}
+
+fn load(file: &Path) -> TrustedPolicies {
+    read(file).ok().flatten().and_then(|text| decode(&text)).unwrap_or_default()
 }
 
 /// The text of a file; `None` where it is not one that this user, and nobody else, could have written.
@@ -170,5 +188,6 @@ mod tests {
         fs::set_permissions(pins.directory().unwrap(), fs::Permissions::from_mode(0o777)).unwrap();
         let refused = pins.keep(Path::new(PROJECT), &trusted).unwrap_err();
         assert!(refused.to_string().starts_with("use directory "), "{refused}");
+        assert_eq!(pins.load(Path::new(PROJECT)), TrustedPolicies::default(), "others could have put it there");
     }
 }

@@ -115,7 +115,7 @@ impl PinsFixture for Pins {
         &self.pins
     }
 
-    fn later(&self) -> Box<dyn PolicyPins> {
+    fn later(&self) -> Box<dyn PolicyPins + Send> {
         Box::new(Self::of(self.home.path()))
     }
 

@@ -71,7 +71,8 @@ fn trust(ports: &Ports<'_>, host_path: &Path, own: Option<ContentId>) -> Result<
     Ok(match ports.policy.read()? {
         Some(file) if trusted.contains(&file.digest) => Trust::Given,
         Some(file) if own == Some(file.digest) => {
-            let kept = ports.pins.keep(host_path, &trusted.with(file.digest, &file.written.resolved()));
+            let policy = file.written.resolved();
+            let kept = ports.pins.change(host_path, &mut |trusted| trusted.with(file.digest, &policy));
             kept.map_or_else(Trust::NotKept, |()| Trust::Given)
         }
         Some(_) | None => Trust::NotYet,

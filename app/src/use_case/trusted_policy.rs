@@ -46,7 +46,8 @@ pub(crate) fn load(ports: &Ports<'_>, host_path: &Path, ask: Ask<'_>) -> Result<
     let trusted = ports.pins.load(host_path);
     if !trusted.contains(&file.digest) {
         ask(&untrusted(&trusted, &policy))?;
-        ports.pins.keep(host_path, &trusted.with(file.digest, &policy))?;
+        // Somebody may have changed what is trusted while the question was open.
+        ports.pins.change(host_path, &mut |trusted| trusted.with(file.digest, &policy))?;
     }
     // Which keys were narrowed is told by whoever is asked for the Effective Policy.
     ports.user.written()?.unwrap_or_default().narrow(&mut policy);

@@ -12,7 +12,7 @@ pub trait PinsFixture {
     fn pins(&self) -> &dyn PolicyPins;
 
     /// The same pins, as a later process opens them.
-    fn later(&self) -> Box<dyn PolicyPins>;
+    fn later(&self) -> Box<dyn PolicyPins + Send>;
 
     /// Damages what is kept for a project: cuts it off, or puts other bytes in its place.
     fn damage(&self, host_path: &Path, damage: Damage);
@@ -37,6 +37,7 @@ type Case = fn(&dyn PinsFixture) -> Result<(), Failed>;
 const CASES: &[(&str, Case)] = &[
     ("nothing_is_trusted_before_it_was_said", nothing_at_first),
     ("what_was_kept_is_loaded_by_later_processes", kept_is_loaded),
+    ("of_several_changes_at_once_none_is_lost", none_is_lost),
     ("projects_are_apart", projects_are_apart),
     ("damage_means_that_nothing_is_trusted_until_it_is_said_again", damage_is_nothing),
     ("what_others_could_have_written_is_not_trusted", foreign_is_nothing),
@@ -69,6 +70,21 @@ fn kept_is_loaded(fixture: &dyn PinsFixture) -> Result<(), Failed> {
         assert_eq!(fixture.pins().load(ana()), trusted(number));
         assert_eq!(fixture.later().load(ana()), trusted(number));
     }
+    Ok(())
+}
+
+fn none_is_lost(fixture: &dyn PinsFixture) -> Result<(), Failed> {
+    std::thread::scope(|scope| {
+        for number in 1..=8 {
+            let pins = fixture.later();
+            scope.spawn(move || {
+                let policy = ProjectPolicy::default();
+                let digest = ContentId::new([number; 32]);
+                pins.change(ana(), &mut |trusted| trusted.with(digest, &policy)).map_err(drop)
+            });
+        }
+    });
+    assert_eq!(fixture.pins().load(ana()).digests().len(), 8);
     Ok(())
 }
 

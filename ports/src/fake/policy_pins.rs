@@ -22,8 +22,14 @@ impl PolicyPins for InMemoryPolicyPins {
         self.kept().get(host_path).cloned().unwrap_or_default()
     }
 
-    fn keep(&self, host_path: &Path, trusted: &TrustedPolicies) -> Result<(), PolicyPinsError> {
-        self.kept().insert(host_path.to_owned(), trusted.clone());
+    fn change(
+        &self,
+        host_path: &Path,
+        change: &mut dyn FnMut(TrustedPolicies) -> TrustedPolicies,
+    ) -> Result<(), PolicyPinsError> {
+        let mut kept = self.kept();
+        let trusted = kept.remove(host_path).unwrap_or_default();
+        kept.insert(host_path.to_owned(), change(trusted));
         Ok(())
     }
 }
@@ -33,7 +39,7 @@ impl PinsFixture for InMemoryPolicyPins {
         self
     }
 
-    fn later(&self) -> Box<dyn PolicyPins> {
+    fn later(&self) -> Box<dyn PolicyPins + Send> {
         Box::new(self.clone())
     }
 
