@@ -126,6 +126,10 @@ fn has_content(root: &Dir) -> io::Result<bool> {
 // FORMAT comes last: a store that has one is complete. Of two at once, the first to link its FORMAT names the store.
 fn fill(root: &Dir) -> io::Result<()> {
     if has_content(root)? {
+        // Another process may have made the store, and published, since its FORMAT was looked for.
+        if root.find_file(FORMAT)?.is_some() {
+            return Ok(());
+        }
         return Err(io::Error::other("it has packs but no FORMAT, without which they cannot be told to be its own"));
     }
     for name in DIRECTORIES {
@@ -179,4 +183,19 @@ fn make_durably(path: &Path) -> io::Result<()> {
     let parent = Dir::open(parent)?;
     parent.make_dir(name)?;
     parent.sync()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_store_that_another_process_made_and_put_into_meanwhile_is_taken_as_it_is() {
+        let records = tempfile::tempdir().unwrap();
+        let layout = Layout::create(records.path()).unwrap();
+        fs::write(records.path().join("store/lanes/lane-00.pack"), "").unwrap();
+        fill(&layout.root).unwrap();
+        assert_eq!(read_format(&layout.root).unwrap(), layout.format);
+    }
 }
