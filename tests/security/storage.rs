@@ -1,5 +1,6 @@
 //! Promise: records are private, an unusable store is told before anything runs, and nothing damaged is believed.
 
+use isobox_store_format::limits::LANES;
 use isobox_tests::{Case, Project, User, ignored, on_every_backend};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -197,20 +198,52 @@ fn the_user_of_a_repository_goes_on_with_what_root_left_in_it() {
 fn a_store_that_nothing_can_be_put_into_is_found_before_anything_runs() {
     on_every_backend(|case| {
         case.run_well("true");
-        for name in ["lanes/lane-00.pack", "lanes/lane-07.pack", "locks/gc", "locks/records", "locks/lane-00"] {
-            let (path, aside) = (store(case).join(name), store(case).join("aside"));
-            let was_there = fs::rename(&path, &aside).is_ok();
-            fs::create_dir(&path).expect("a folder in its place");
-            let run = case.run("echo ran");
-            assert_eq!((run.code, run.stdout.as_str()), (125, ""), "{name}: {run:?}");
-            assert_eq!(case.project.workspaces().len(), 0, "{name}");
-            fs::remove_dir(&path).expect("remove");
-            if was_there {
-                fs::rename(&aside, &path).expect("rename");
-            }
+        let every_lane: Vec<_> = (0..LANES).map(|lane| format!("lanes/lane-{lane:02}.pack")).collect();
+        for names in [&every_lane[..], &["locks/gc".into()], &["locks/records".into()], &["locks/lane-00".into()]] {
+            let run = with_folders_in_place_of(case, names, || case.run("echo ran"));
+            assert_eq!((run.code, run.stdout.as_str()), (125, ""), "{names:?}: {run:?}");
+            assert_eq!(case.project.workspaces().len(), 0, "{names:?}");
         }
         case.run_well("true");
     });
+}
+
+#[test]
+fn what_stands_in_place_of_one_lane_is_told_and_hinders_nothing() {
+    on_every_backend(|case| {
+        case.run_well("echo first");
+        for name in ["lanes/lane-00.pack", "lanes/lane-07.pack"] {
+            let listed = with_folders_in_place_of(case, &[name.into()], || {
+                case.run_well("echo second");
+                case.project.isobox(&["list"])
+            });
+            assert_eq!(listed.code, 6, "{name}: {listed:?}");
+            assert!(listed.stderr.contains(name), "{name}: {listed:?}");
+            assert!(listed.stdout.contains("echo second"), "{name}: {listed:?}");
+        }
+        assert_eq!(case.project.isobox(&["list"]).code, 0);
+        assert_eq!(case.project.isobox(&["verify"]).code, 0);
+    });
+}
+
+/// Does `what` while a folder stands in the place of each of these files of the store.
+fn with_folders_in_place_of<T>(case: &Case, names: &[String], what: impl FnOnce() -> T) -> T {
+    let (store, aside) = (store(case), case.project.scratch().join("aside"));
+    fs::create_dir(&aside).expect("a folder");
+    let found: Vec<_> = names
+        .iter()
+        .enumerate()
+        .filter(|(n, name)| {
+            let was_there = fs::rename(store.join(name), aside.join(n.to_string())).is_ok();
+            fs::create_dir(store.join(name)).expect("a folder in its place");
+            was_there
+        })
+        .collect();
+    let done = what();
+    names.iter().for_each(|name| fs::remove_dir(store.join(name)).expect("remove"));
+    found.into_iter().for_each(|(n, name)| fs::rename(aside.join(n.to_string()), store.join(name)).expect("rename"));
+    fs::remove_dir(&aside).expect("remove");
+    done
 }
 
 #[test]

@@ -4,6 +4,7 @@ use crate::attempt::FsAttempt;
 use crate::dir::{Access, Dir};
 use crate::error::{error, failed};
 use crate::journal::Journal;
+use crate::lane::require_usable;
 use crate::locks::{BEGIN, Sharing, lock, open_all, try_lock};
 use crate::random::random_name;
 use crate::store::{FsTaskStore, Shared};
@@ -28,6 +29,7 @@ impl Attempts for FsTaskStore {
         require_room(&tmp, room_bytes)?;
         // What a put opens is opened now: where it cannot be, nothing has happened yet.
         open_all(&self.shared.layout.locks()?)?;
+        require_usable(&self.shared.layout)?;
         self.shared.fresh_index().map(drop)
     }
 

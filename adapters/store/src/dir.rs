@@ -3,8 +3,9 @@
 use crate::error::shown;
 use crate::owner::Owner;
 use nix::NixPath;
+use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, openat, renameat};
-use nix::sys::stat::{Mode, fstat, fstatat, mkdirat};
+use nix::sys::stat::{Mode, SFlag, fstat, fstatat, mkdirat};
 use nix::unistd::{LinkatFlags, UnlinkatFlags, linkat, unlinkat};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -90,7 +91,7 @@ impl Dir {
             Access::Create => self.open_or_make_file(name)?,
             Access::CreateNew | Access::Fresh => self.make_file(name)?,
         };
-        if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no regular file")) }
+        if file.metadata()?.is_file() { Ok(file) } else { Err(no_file()) }
     }
 
     fn open_or_make_file(&self, name: &str) -> io::Result<File> {
@@ -172,6 +173,16 @@ impl Dir {
         Ok(absent_is_none(stat)?.map(|stat| (stat.st_ino, stat.st_size as u64)))
     }
 
+    /// The length of a file in this directory; `None` where there is none, [`is_no_file`] where there is something else.
+    pub(crate) fn file_length(&self, name: &str) -> io::Result<Option<u64>> {
+        let stat = fstatat(&self.fd, name, AtFlags::AT_SYMLINK_NOFOLLOW).map_err(io::Error::from);
+        match absent_is_none(stat)? {
+            Some(stat) if SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT != SFlag::S_IFREG => Err(no_file()),
+            // A length is never negative.
+            found => Ok(found.map(|stat| stat.st_size as u64)),
+        }
+    }
+
     /// When names in this directory last changed, in seconds and nanoseconds.
     pub(crate) fn modified(&self) -> io::Result<(i64, i64)> {
         let stat = fstat(&self.fd)?;
@@ -203,6 +214,16 @@ impl AsFd for Dir {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
+}
+
+fn no_file() -> io::Error {
+    io::Error::other("it is no regular file")
+}
+
+/// Whether a file was not opened because something else lies in its place: a link, a pipe, a directory.
+pub(crate) fn is_no_file(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory | io::ErrorKind::Other)
+        || error.raw_os_error() == Some(Errno::ELOOP as i32)
 }
 
 /// `None` in place of the error that something is not there.

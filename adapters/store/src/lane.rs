@@ -1,6 +1,6 @@
 //! Appending to a lane: entries, the COMMIT last, one flush.
 
-use crate::dir::{Access, Dir};
+use crate::dir::{Access, Dir, is_no_file};
 use crate::error::{damaged, failed};
 use crate::index::{ChainEnd, Pack, lane_name};
 use crate::lane_tail::{Tail, find_tail};
@@ -10,9 +10,9 @@ use isobox_domain::content::ContentId;
 use isobox_domain::timestamp::Timestamp;
 use isobox_ports::StoreError;
 use isobox_store_format::commit::Commit;
-use isobox_store_format::entry::{EntryHeader, EntryKind};
+use isobox_store_format::entry::{EntryHeader, EntryKind, HEADER_LEN};
 use isobox_store_format::frame::Compressor;
-use isobox_store_format::limits::{MAX_COMMIT, MAX_PACK};
+use isobox_store_format::limits::{LANES, MAX_COMMIT, MAX_PACK};
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, PermissionsExt};
@@ -21,6 +21,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const BUFFER: usize = 256 * 1024;
 /// A lane of so many entries is sealed, however short it is: going through a pack without a table takes memory for each.
 const MAX_ENTRIES: u64 = 1 << 17;
+/// What the longest COMMIT takes in a lane, in bytes.
+const COMMIT_ROOM: u64 = HEADER_LEN as u64 + MAX_COMMIT;
 
 /// What the index knows of a lane.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +49,25 @@ pub(crate) struct Lane<'a> {
     /// Packs that were sealed in the midst of the current put.
     sealed: Vec<ContentId>,
     _lock: Lock,
+}
+
+/// Whether a lane can be put into: nothing else lies in its place, and it is not longer than a pack may be. Other lanes do
+/// as well.
+pub(crate) fn is_usable(layout: &Layout, number: u8) -> bool {
+    match layout.lanes.file_length(&lane_name(number)) {
+        Ok(length) => length.is_none_or(|length| length <= MAX_PACK),
+        // Whatever else is wrong is told by whoever opens it.
+        Err(error) => !is_no_file(&error),
+    }
+}
+
+/// Fails where no lane [is usable](is_usable).
+pub(crate) fn require_usable(layout: &Layout) -> Result<(), StoreError> {
+    if (0..LANES).any(|number| is_usable(layout, number)) {
+        return Ok(());
+    }
+    let reason = "something else lies in the place of every lane; move it aside (`isobox verify` names each)";
+    Err(damaged("put into", layout.lanes.shown("lane-*.pack"), reason))
 }
 
 impl<'a> Lane<'a> {
@@ -83,7 +104,7 @@ impl<'a> Lane<'a> {
             Tail::Torn { end, .. } => self.file.set_len(*end)?,
             Tail::Damaged { .. } => return self.seal().map(drop),
         }
-        let is_long = self.end + expected + MAX_COMMIT > MAX_PACK || self.entries >= MAX_ENTRIES;
+        let is_long = self.end + expected + COMMIT_ROOM > MAX_PACK || self.entries >= MAX_ENTRIES;
         if self.end > 0 && is_long { self.seal().map(drop) } else { Ok(()) }
     }
 
@@ -99,7 +120,7 @@ impl<'a> Lane<'a> {
 
     fn try_append(&mut self, header: &EntryHeader, stored: &[u8]) -> io::Result<()> {
         // Room for the COMMIT is always left, so that it never has to go to a pack of its own.
-        if self.end > 0 && (self.end + header.entry_length() + MAX_COMMIT > MAX_PACK || self.entries >= MAX_ENTRIES) {
+        if self.end > 0 && (self.end + header.entry_length() + COMMIT_ROOM > MAX_PACK || self.entries >= MAX_ENTRIES) {
             let id = self.seal()?;
             self.sealed.push(id);
         }

@@ -99,10 +99,10 @@ fn byte_of(record: &ContentId) -> nix::libc::flock {
     }
 }
 
-/// Takes the first free lane.
-pub(crate) fn lock_lane(locks: &Dir) -> Result<(u8, Lock), StoreError> {
+/// Takes the first free lane that is usable.
+pub(crate) fn lock_lane(locks: &Dir, is_usable: impl Fn(u8) -> bool) -> Result<(u8, Lock), StoreError> {
     wait_for(&locks.shown("lane-*"), || {
-        for lane in 0..LANES {
+        for lane in (0..LANES).filter(|lane| is_usable(*lane)) {
             if let Some(lock) = try_lock(locks, &lane_lock(lane), Sharing::Exclusive)? {
                 return Ok(Some((lane, lock)));
             }

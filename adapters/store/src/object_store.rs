@@ -1,5 +1,6 @@
 //! Opening content: verified from end to end before the first byte is handed out.
 
+use crate::dir::is_no_file;
 use crate::error::{damaged, failed};
 use crate::index::Location;
 use crate::large_reader::{LargeContent, find_large, large_header, verify_large};
@@ -12,8 +13,7 @@ use isobox_store_format::change_set::read_change_set;
 use isobox_store_format::entry::{EntryKind, Place};
 use isobox_store_format::frame::decode_payload;
 use isobox_store_format::object::MAX_OBJECT_BYTES;
-use nix::errno::Errno;
-use std::io::{self, Cursor, Read};
+use std::io::{Cursor, Read};
 use std::sync::Arc;
 
 impl ObjectStore for FsTaskStore {
@@ -88,12 +88,6 @@ impl FsTaskStore {
         verified.map_err(|e| refused(e.into()))?;
         Ok(Some(Box::new(LargeContent::new(file, &header))))
     }
-}
-
-/// Whether something else than a regular file lies in its place: a link, a pipe, a directory.
-fn is_no_file(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory | io::ErrorKind::Other)
-        || error.raw_os_error() == Some(Errno::ELOOP as i32)
 }
 
 fn first_of<T>(

@@ -3,7 +3,7 @@
 use crate::attempt::FsAttempt;
 use crate::error::{damaged, error, failed};
 use crate::index::{Location, Pack};
-use crate::lane::{Known, Lane};
+use crate::lane::{Known, Lane, is_usable, require_usable};
 use crate::large_reader::{find_large, large_header, large_name, open_staged, verify_large};
 use crate::layout::Layout;
 use crate::locks::{GC, Sharing, lock, lock_lane, lock_record};
@@ -108,7 +108,8 @@ impl<'a> Put<'a> {
     fn open(store: &'a Shared, expected: u64) -> Result<Self, StoreError> {
         let layout = &store.layout;
         layout.require_writable()?;
-        let locked = lock_lane(&layout.locks()?)?;
+        require_usable(layout)?;
+        let locked = lock_lane(&layout.locks()?, |lane| is_usable(layout, lane))?;
         let number = locked.0;
         let index = store.fresh_index()?;
         let known = Known { entries: index.entries_in(number), sealed_end: index.chain_end(number) };

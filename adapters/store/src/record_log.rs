@@ -88,6 +88,10 @@ impl FsTaskStore {
 
     fn damage_error(&self, damage: &Damage) -> StoreError {
         let layout = &self.shared.layout;
+        if damage.end == 0 {
+            let reason = "something else lies in its place; records that were in it are not listed";
+            return damaged("read", damage.pack.shown(layout), reason);
+        }
         let subject = format!("{}, bytes {} to {}", damage.pack.shown(layout), damage.offset, damage.end);
         let touched = damage.record.map_or_else(
             || "a record whose entry lies there is not listed".to_owned(),

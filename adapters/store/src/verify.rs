@@ -5,12 +5,13 @@ mod pack;
 mod span;
 mod walk;
 
+use crate::dir::is_no_file;
 use crate::error::failed;
 use crate::index::{self, Pack};
 use crate::store::FsTaskStore;
 use chains::Run;
 use isobox_domain::content::ContentId;
-use isobox_domain::verification::{Thoroughness, Verification};
+use isobox_domain::verification::{Defect, DefectKind, Thoroughness, Verification};
 use isobox_ports::{Advance, StoreError, TellAdvance, Verifier};
 use pack::PackCheck;
 use std::fs::File;
@@ -70,7 +71,7 @@ impl<'a> Work<'a> {
         let mut left: Vec<_> = index::open_lanes(layout)?
             .into_iter()
             // Held open: what is sealed meanwhile is read as what it was.
-            .map(|(lane, file)| (Pack::Lane(lane), Some(file)))
+            .map(|(lane, file)| (Pack::Lane(lane), file))
             .collect();
         left.extend(index::list_packs(layout)?.into_iter().map(|pack| (Pack::Sealed(pack), None)));
         let mut all_bytes = 0;
@@ -88,6 +89,10 @@ impl<'a> Work<'a> {
                 Ok(file) => file,
                 // It went while this went on: what was in it is somewhere else now, or was dropped.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) if is_no_file(&error) => {
+                    found.add(foreign(shown, &error));
+                    continue;
+                }
                 Err(error) => return Err(failed("open", &shown)(error)),
             };
             let check = PackCheck::new(self.store, self.how, pack, &file);
@@ -106,4 +111,9 @@ impl<'a> Work<'a> {
         let done_bytes = self.done_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
         (self.tell)(Advance { done_bytes, all_bytes: self.all_bytes.max(done_bytes) });
     }
+}
+
+/// Something else lies in the place of a pack.
+fn foreign(file: String, error: &io::Error) -> Defect {
+    Defect::new(DefectKind::Damaged { file, offset: 0, reason: error.to_string(), object: None }, Vec::new())
 }

@@ -4,10 +4,12 @@ mod support;
 
 use isobox_domain::content::ContentId;
 use isobox_domain::record::{TaskArtifacts, TaskRecord};
+use isobox_domain::verification::{DefectKind, Thoroughness};
 use isobox_ports::contract::sample::{draft, noise, record, rejected};
-use isobox_ports::{Attempts, ObjectStore, RecordLog, Role, StoreErrorKind};
+use isobox_ports::{Attempts, ObjectStore, RecordLog, Role, StoreErrorKind, Verifier};
 use isobox_store::FsTaskStore;
 use isobox_store_format::entry::{EntryHeader, EntryKind};
+use isobox_store_format::limits::{LANES, MAX_PACK};
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::FileExt;
@@ -202,4 +204,64 @@ fn an_attempt_that_is_taken_over_never_writes_into_what_its_dead_owner_had_store
     let mut found = Vec::new();
     store.open(&large.id).unwrap().expect("content").read_to_end(&mut found).unwrap();
     assert!(found == bytes);
+}
+
+/// Puts something that is no file of entries at `path`.
+type Put = fn(&Path);
+
+const FOREIGN: [(&str, Put); 3] = [
+    ("a directory", |path| fs::create_dir(path).unwrap()),
+    ("a link", |path| std::os::unix::fs::symlink("/dev/zero", path).unwrap()),
+    ("a pipe", |path| nix::unistd::mkfifo(path, nix::sys::stat::Mode::S_IRWXU).unwrap()),
+];
+
+#[test]
+fn what_lies_in_the_place_of_a_lane_or_pack_costs_no_other_record() {
+    let sealed = format!("packs/{}.pack", ContentId::new([7; 32]).to_hex());
+    for (what, put) in FOREIGN {
+        for place in ["lanes/lane-00.pack", "lanes/lane-07.pack", &sealed] {
+            let records = tempfile::tempdir().unwrap();
+            let first = publish(&FsTaskStore::create(records.path()).unwrap(), 1, b"first");
+            let lane = lane(records.path(), 0);
+            // Sealed, so that the record stands where nothing is put.
+            let id = ContentId::new(*blake3::hash(&fs::read(&lane).unwrap()).as_bytes());
+            fs::rename(&lane, records.path().join(format!("store/packs/{}.pack", id.to_hex()))).unwrap();
+            put(&records.path().join("store").join(place));
+            let second = publish(&FsTaskStore::create(records.path()).unwrap(), 2, b"second");
+            assert_eq!(readable(records.path()), [second, first], "{what} at {place}");
+            let store = open(records.path());
+            let told: Vec<_> = store.list().unwrap().filter_map(Result::err).map(|error| error.kind).collect();
+            assert_eq!(told, [StoreErrorKind::Damaged], "{what} at {place}");
+            let found = store.verify(Thoroughness::Full, &|_| {}).unwrap();
+            let [defect] = &found.defects[..] else { panic!("{what} at {place}: {found:?}") };
+            assert!(matches!(&defect.kind, DefectKind::Damaged { file, .. } if file.ends_with(place)), "{defect:?}");
+            assert_eq!(found.records, 2, "{what} at {place}");
+        }
+    }
+}
+
+#[test]
+fn where_no_lane_is_usable_a_put_fails_at_once_and_what_was_published_is_read() {
+    let records = tempfile::tempdir().unwrap();
+    let first = publish(&FsTaskStore::create(records.path()).unwrap(), 1, b"first");
+    fs::File::options().write(true).open(lane(records.path(), 0)).unwrap().set_len(MAX_PACK + 1).unwrap();
+    (1..LANES).for_each(|number| fs::create_dir(lane(records.path(), number)).unwrap());
+    let store = FsTaskStore::create(records.path()).unwrap();
+    assert_eq!(store.probe(0).unwrap_err().kind, StoreErrorKind::Damaged);
+    let attempt = store.begin(&draft(2)).unwrap();
+    let failed = store.publish(attempt, &record(2)).unwrap_err();
+    assert_eq!(failed.kind, StoreErrorKind::Damaged, "{failed}");
+    assert_eq!(readable(records.path()), [first]);
+}
+
+#[test]
+fn a_lane_that_grew_beyond_its_limit_keeps_its_records_and_takes_no_more() {
+    let records = tempfile::tempdir().unwrap();
+    let first = publish(&FsTaskStore::create(records.path()).unwrap(), 1, b"first");
+    fs::File::options().write(true).open(lane(records.path(), 0)).unwrap().set_len(1 << 40).unwrap();
+    let second = publish(&FsTaskStore::create(records.path()).unwrap(), 2, b"second");
+    assert_eq!(readable(records.path()), [second, first]);
+    assert!(lane(records.path(), 1).exists());
+    let found = open(records.path()).verify(Thoroughness::Full, &|_| {}).unwrap();
+    assert_eq!((found.is_sound(), found.records), (false, 2), "{found:?}");
 }

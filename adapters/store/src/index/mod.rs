@@ -8,7 +8,7 @@ mod table;
 
 pub(crate) use newest_first::NewestFirst;
 
-use crate::dir::{Access, Dir};
+use crate::dir::{Access, Dir, is_no_file};
 use crate::error::failed;
 use crate::layout::Layout;
 use isobox_domain::content::{ContentId, parse_hex};
@@ -16,7 +16,7 @@ use isobox_domain::record::RecordEntry;
 use isobox_domain::timestamp::Timestamp;
 use isobox_ports::StoreError;
 use isobox_store_format::entry::EntryKind;
-use isobox_store_format::limits::LANES;
+use isobox_store_format::limits::{LANES, MAX_PACK};
 use source::{Keep, Source};
 use std::collections::HashSet;
 use std::fs::File;
@@ -38,10 +38,10 @@ impl Pack {
         dir.file(&name, Access::Read)
     }
 
-    /// How long the file is, in bytes; 0 if it is not there any more.
+    /// How much of the file is read, in bytes; 0 if there is none.
     pub(crate) fn length(self, layout: &Layout) -> io::Result<u64> {
         let (dir, name) = self.place(layout);
-        Ok(dir.identity(&name)?.map_or(0, |(_, length)| length))
+        Ok(dir.identity(&name)?.map_or(0, |(_, length)| readable(length)))
     }
 
     /// The path, for people.
@@ -56,6 +56,12 @@ impl Pack {
             Self::Sealed(id) => (&layout.packs, format!("{}.pack", id.to_hex())),
         }
     }
+}
+
+/// How much is read of a file of entries that is `length` bytes long: none is made longer than a pack, and what grew beyond
+/// that may be a hole that takes hours to read.
+pub(crate) fn readable(length: u64) -> u64 {
+    length.min(MAX_PACK)
 }
 
 /// The file name of a lane.
@@ -102,7 +108,7 @@ impl Row {
     }
 }
 
-/// Bytes that are no entry.
+/// Bytes that are no entry; none at all where something else lies in the place of a pack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Damage {
     pub(crate) pack: Pack,
@@ -119,6 +125,8 @@ const KEPT: usize = 128;
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     sources: Vec<Source>,
+    /// Packs in whose place something else lies.
+    foreign: Vec<Pack>,
     /// Packs whose loose entries are committed.
     named: HashSet<ContentId>,
     /// When the directory of packs had last changed before all this was found; `None` if it was not found whole.
@@ -137,16 +145,23 @@ impl Index {
         let lanes = open_lanes(layout)?;
         let packs = list_packs(layout)?;
         self.sources.retain(|source| match source.pack {
-            Pack::Lane(lane) => lanes.iter().any(|(number, _)| *number == lane),
+            Pack::Lane(lane) => lanes.iter().any(|(number, file)| *number == lane && file.is_some()),
             Pack::Sealed(id) => packs.contains(&id),
         });
+        self.foreign.clear();
         for (lane, file) in &lanes {
             let pack = Pack::Lane(*lane);
-            self.take_lane(layout, pack, file).map_err(failed("read", &pack.shown(layout)))?;
+            match file {
+                Some(file) => self.take_lane(layout, pack, file).map_err(failed("read", &pack.shown(layout)))?,
+                None => self.foreign.push(pack),
+            }
         }
         let known: HashSet<Pack> = self.sources.iter().map(|source| source.pack).collect();
         for pack in packs.into_iter().map(Pack::Sealed).filter(|pack| !known.contains(pack)) {
-            self.take_sealed(layout, pack).map_err(failed("read", &pack.shown(layout)))?;
+            match self.take_sealed(layout, pack) {
+                Err(error) if is_no_file(&error) => self.foreign.push(pack),
+                taken => taken.map_err(failed("read", &pack.shown(layout)))?,
+            }
         }
         self.named = self.sources.iter().flat_map(Source::named).collect();
         self.packs_at = Some(packs_at);
@@ -228,7 +243,8 @@ impl Index {
 
     /// Bytes that were found to be no entries.
     pub(crate) fn damage(&self) -> Vec<Damage> {
-        self.sources.iter().flat_map(Source::damage).collect()
+        let foreign = self.foreign.iter().map(|pack| Damage { pack: *pack, offset: 0, end: 0, record: None });
+        self.sources.iter().flat_map(Source::damage).chain(foreign).collect()
     }
 
     /// How many entries a lane has.
@@ -237,13 +253,16 @@ impl Index {
     }
 }
 
-/// Opens every lane that is there.
-pub(crate) fn open_lanes(layout: &Layout) -> Result<Vec<(u8, File)>, StoreError> {
+/// Opens every lane that is there; `None` where something else lies in its place.
+pub(crate) fn open_lanes(layout: &Layout) -> Result<Vec<(u8, Option<File>)>, StoreError> {
     let mut lanes = Vec::new();
     for lane in lane_numbers(layout)? {
-        let found = layout.lanes.find_file(&lane_name(lane));
-        let found = found.map_err(failed("open lane", &layout.lanes.shown(&lane_name(lane))))?;
-        lanes.extend(found.map(|file| (lane, file)));
+        match layout.lanes.find_file(&lane_name(lane)) {
+            Ok(None) => {}
+            Ok(file) => lanes.push((lane, file)),
+            Err(error) if is_no_file(&error) => lanes.push((lane, None)),
+            Err(error) => return Err(failed("open lane", &layout.lanes.shown(&lane_name(lane)))(error)),
+        }
     }
     Ok(lanes)
 }

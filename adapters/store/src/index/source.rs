@@ -3,7 +3,7 @@
 use super::contents::Contents;
 use super::paged::PagedFile;
 use super::table::{self, RowReader, Table};
-use super::{ChainEnd, Damage, Location, Pack, Row, lane_name};
+use super::{ChainEnd, Damage, Location, Pack, Row, lane_name, readable};
 use crate::dir::{Access, Dir};
 use crate::lane_tail::commit_ending_at;
 use crate::layout::Layout;
@@ -43,14 +43,14 @@ impl Source {
         let table = find_table(layout, pack, file, metadata.len(), keep)?;
         let contents = contents_behind(table.as_ref());
         let mut source = Self { pack, inode: metadata.ino(), keep, is_unsaved: false, contents, table };
-        source.scan(layout, file, metadata.len())?;
+        source.scan(layout, file, readable(metadata.len()))?;
         Ok(source)
     }
 
     /// Takes in what was appended; whether the file is still the one that is known.
     pub(super) fn go_on(&mut self, layout: &Layout, file: &File) -> io::Result<bool> {
         let metadata = file.metadata()?;
-        let (length, end) = (metadata.len(), self.contents.end);
+        let (length, end) = (readable(metadata.len()), self.contents.end);
         if metadata.ino() != self.inode || length < end {
             return Ok(false);
         }

@@ -3,7 +3,7 @@
 use super::chains::Run;
 use super::span::Span;
 use crate::error::failed;
-use crate::index::Pack;
+use crate::index::{Pack, readable};
 use crate::large_reader::{find_large, large_header, verify_large};
 use crate::pack_scan::{read_commit, read_payload};
 use crate::store::FsTaskStore;
@@ -45,7 +45,7 @@ impl<'a> PackCheck<'a> {
     pub(super) fn run(mut self, advance: impl Fn(u64)) -> Result<(Verification, Vec<Run>), StoreError> {
         let shown = self.shown.clone();
         let read = failed("read", &shown);
-        let length = self.file.metadata().map_err(&read)?.len();
+        let length = readable(self.file.metadata().map_err(&read)?.len());
         let mut scanner = Scanner::new(self.file, 0, length);
         let mut told = 0;
         while let Some(found) = scanner.find_next().map_err(&read)? {
