@@ -13,7 +13,9 @@ pub(crate) fn program(archive: &Archive, compressed: &mut File, into: &mut File)
     // Whoever signed it may have erred: what it unpacks to has a limit even so.
     let unpacked = GzDecoder::new(BufReader::new(compressed)).take(2 * MAX_PROGRAM_BYTES);
     let mut tar = tar::Archive::new(unpacked);
-    for entry in tar.entries()? {
+    // Raw: an entry is known by its own header. Longer names are entries of their own, as long as an archive likes, and
+    // would be read into memory; see tar(5), "GNU tar archives" and "Pax Interchange Format".
+    for entry in tar.entries()?.raw(true) {
         let mut entry = entry?;
         if !entry.header().entry_type().is_file() || entry.path()?.as_os_str() != OsStr::new(&wanted) {
             continue;
@@ -75,6 +77,25 @@ mod tests {
         for entries in [&[(EntryType::Symlink, PATH, &b""[..])][..], &[(EntryType::Regular, "isobox", b"x")], &[]] {
             assert!(unpacked(entries).unwrap_err().to_string().contains("there is no isobox-1.0.0-"));
         }
+    }
+
+    /// The most memory that this process ever took, in bytes.
+    fn peak() -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+    }
+
+    #[test]
+    fn a_name_of_64_mebibytes_costs_no_memory() {
+        let long = vec![b'x'; 64 << 20];
+        let before = peak();
+        for kind in [EntryType::GNULongName, EntryType::GNULongLink, EntryType::XHeader, EntryType::XGlobalHeader] {
+            let entries = [(kind, "name", &long[..]), (EntryType::Regular, PATH, b"program")];
+            assert_eq!(unpacked(&entries).unwrap(), b"program", "{kind:?}");
+        }
+        let taken = peak() - before;
+        assert!(taken < 16 << 20, "{taken} bytes more than before");
     }
 
     #[test]
