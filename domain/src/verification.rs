@@ -1,5 +1,9 @@
 //! What the verification of a Task Store found: every defect, the records that it touches, and what follows from them.
 
+mod leftovers;
+
+pub use leftovers::{Leftovers, TornTail};
+
 use crate::content::ContentId;
 use crate::task_id::TaskId;
 use std::num::NonZeroU32;
@@ -177,6 +181,8 @@ pub struct Verification {
     pub defects: Vec<Defect>,
     /// How many more there are.
     pub untold: u64,
+    /// What belongs to nothing, and is no defect.
+    pub leftovers: Leftovers,
 }
 
 impl Verification {
@@ -202,6 +208,7 @@ impl Verification {
         self.read_bytes += part.read_bytes;
         self.untold += part.untold;
         part.defects.into_iter().for_each(|defect| self.add(defect));
+        self.leftovers.merge(part.leftovers);
     }
 
     /// Whether everything is as it was written.

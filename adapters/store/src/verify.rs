@@ -3,6 +3,7 @@
 mod chains;
 mod pack;
 mod span;
+mod unreferenced;
 mod walk;
 
 use crate::dir::is_no_file;
@@ -40,6 +41,7 @@ impl Verifier for FsTaskStore {
             verification.merge(found);
             runs.extend(part_of_runs);
         }
+        verification.leftovers.merge(unreferenced::count(self)?);
         chains::gaps(runs).into_iter().for_each(|gap| verification.add(gap));
         if how == Thoroughness::Deep || !verification.is_sound() {
             Walk::through_all(self, how, &mut verification)?;

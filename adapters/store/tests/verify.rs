@@ -6,7 +6,9 @@ use isobox_domain::change::{After, Change, ChangeLine, Mode};
 use isobox_domain::content::ContentId;
 use isobox_domain::record::{TaskArtifacts, TaskRecord};
 use isobox_domain::repo_path::RepoPath;
-use isobox_domain::verification::{Affected, DefectKind, Sample, Thoroughness, Verdict, Verification};
+use isobox_domain::verification::{
+    Affected, DefectKind, Leftovers, Sample, Thoroughness, TornTail, Verdict, Verification,
+};
 use isobox_ports::contract::sample::{draft, noise, record, rejected};
 use isobox_ports::{Attempts, ObjectStore, RecordLog, Role, Verifier};
 use isobox_store::FsTaskStore;
@@ -256,6 +258,53 @@ fn a_pack_whose_bytes_are_not_those_of_its_name_is_found() {
     fs::rename(lane(records.path()), &pack).unwrap();
     assert!(verify(records.path(), Thoroughness::Quick).is_sound());
     assert_eq!(verify(records.path(), Thoroughness::Full).integrity(), Verdict::Broken);
+}
+
+#[test]
+fn the_end_of_a_lane_that_no_commit_follows_is_told_with_its_length_and_is_no_defect() {
+    let (records, ids) = store();
+    let whole = fs::read(lane(records.path())).unwrap();
+    let (last, header) = *entries(&whole).last().unwrap();
+    assert_eq!(header.kind, EntryKind::Commit);
+    let before = entries(&whole).iter().rev().skip(1).find(|(_, header)| header.kind == EntryKind::Commit).copied();
+    let settled = before.map(|(at, header)| at + header.entry_length() as usize).unwrap();
+    assert_eq!(verify(records.path(), Thoroughness::Quick).leftovers, Leftovers::default());
+    for length in [whole.len() - 1, last + HEADER_LEN, last + 3, last, settled + 1] {
+        let cut = copy(records.path());
+        fs::write(lane(cut.path()), &whole[..length]).unwrap();
+        for how in [Thoroughness::Quick, Thoroughness::Deep] {
+            let found = verify(cut.path(), how);
+            let tail = TornTail {
+                file: lane(cut.path()).display().to_string(),
+                offset: settled as u64,
+                bytes: (length - settled) as u64,
+            };
+            assert_eq!((found.leftovers.torn_tails, found.defects), (vec![tail], vec![]), "{length}");
+        }
+        // The next writer cuts it off.
+        publish(&FsTaskStore::create(cut.path()).unwrap(), 9, 100);
+        assert_eq!(verify(cut.path(), Thoroughness::Full).leftovers, Leftovers::default());
+    }
+    let damaged = copy(records.path());
+    flip(&lane(damaged.path()), last + HEADER_LEN);
+    let found = verify(damaged.path(), Thoroughness::Quick);
+    assert_eq!((found.is_sound(), found.leftovers), (false, Leftovers::default()), "damage is not told twice");
+    assert_eq!(verify(records.path(), Thoroughness::Deep).records as usize, ids.len());
+}
+
+#[test]
+fn large_files_that_nothing_refers_to_are_counted_and_are_no_defect() {
+    let (records, _) = store();
+    let large = records.path().join("store/large");
+    let folder = fs::read_dir(&large).unwrap().next().expect("a large output").unwrap().path();
+    for (place, length) in [(folder.join("0".repeat(62)), 5), (folder.join("stray"), 6), (large.join("zz"), 0)] {
+        fs::write(place, vec![0; length]).unwrap();
+    }
+    fs::create_dir(large.join("00")).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", large.join("00").join("link")).unwrap();
+    let found = verify(records.path(), Thoroughness::Quick);
+    assert_eq!((found.leftovers.unreferenced, found.defects), (4, vec![]));
+    assert_eq!(found.leftovers.unreferenced_bytes, 5 + 6 + "/dev/zero".len() as u64);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What a verification found, for people and for programs.
 
 use super::text::counted;
-use isobox_domain::verification::{Affected, Defect, DefectKind, Thoroughness, Verification};
+use isobox_domain::verification::{Affected, Defect, DefectKind, Leftovers, Thoroughness, TornTail, Verification};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
@@ -17,10 +17,28 @@ pub(crate) fn text(out: &mut dyn Write, how: Thoroughness, found: &Verification)
     if found.untold > 0 {
         writeln!(out, "… and {} more", found.untold)?;
     }
+    left_over(out, &found.leftovers)?;
     let without_log = "; nobody can tell whether the newest are missing: there is no transparency log";
     writeln!(out, "{:<13} {}", "integrity", found.integrity().name())?;
     writeln!(out, "{:<13} {}{without_log}", "completeness", found.completeness().name())?;
     writeln!(out, "{:<13} {}: nothing is signed", "signature", found.signature().name())
+}
+
+/// What is no defect.
+fn left_over(out: &mut dyn Write, left: &Leftovers) -> io::Result<()> {
+    for TornTail { file, offset, bytes } in &left.torn_tails {
+        let bytes = counted(*bytes, "byte");
+        writeln!(
+            out,
+            "{:<13} {file} at {offset}: {bytes} without a COMMIT, as a killed isobox leaves them",
+            "left over"
+        )?;
+    }
+    if left.unreferenced > 0 {
+        let (files, bytes) = (counted(left.unreferenced, "large file"), counted(left.unreferenced_bytes, "byte"));
+        writeln!(out, "{:<13} {files} of {bytes} that nothing refers to", "left over")?;
+    }
+    Ok(())
 }
 
 fn one(out: &mut dyn Write, defect: &Defect) -> io::Result<()> {
@@ -72,6 +90,16 @@ pub(crate) fn document(how: Thoroughness, found: &Verification) -> Value {
         },
         "defects": defects,
         "untold_defects": found.untold,
+        "leftovers": leftovers(&found.leftovers),
+    })
+}
+
+fn leftovers(left: &Leftovers) -> Value {
+    let tail = |TornTail { file, offset, bytes }: &TornTail| json!({ "file": file, "offset": offset, "bytes": bytes });
+    json!({
+        "torn_tails": left.torn_tails.iter().map(tail).collect::<Vec<_>>(),
+        "unreferenced_files": left.unreferenced,
+        "unreferenced_bytes": left.unreferenced_bytes,
     })
 }
 

@@ -2,6 +2,7 @@
 
 use crate::support::{assert_told, document, tool};
 use isobox_tests::{Outcome, Project, User};
+use serde_json::json;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -58,6 +59,25 @@ fn damage_is_told_with_the_task_that_it_touches_and_the_answer_is_no() {
     assert_eq!(project.isobox(&["verify", &touched]).code, 1);
     assert_eq!(project.isobox(&["verify", &sound]).code, 0);
     assert_eq!(project.isobox(&["verify", "--quick"]).code, 0, "a quick one reads no content");
+}
+
+#[test]
+fn what_a_killed_isobox_left_is_told_and_the_answer_is_still_yes() {
+    let project = Project::initialised(User::Current);
+    tool(&project, "echo said");
+    assert_eq!(document(&project.isobox(&["verify", "--json"]))["leftovers"]["torn_tails"], json!([]));
+    let whole = fs::read(lane(&project)).expect("a lane");
+    fs::write(lane(&project), &whole[..whole.len() - 1]).expect("cut the last byte off");
+    fs::create_dir_all(project.repository().join(".git/isobox/store/large/00")).expect("a folder");
+    fs::write(project.repository().join(".git/isobox/store/large/00/stray"), "stray").expect("write");
+    let told = project.isobox(&["verify", "--json"]);
+    let left = document(&told)["leftovers"].clone();
+    assert_eq!((told.code, verdicts(&told)), (0, ["holds", "holds", "unknown"].map(String::from)));
+    assert_eq!((&left["torn_tails"][0]["bytes"], &left["torn_tails"][1]), (&json!(whole.len() - 1), &json!(null)));
+    assert_eq!((&left["unreferenced_files"], &left["unreferenced_bytes"]), (&json!(1), &json!(5)));
+    let text = project.isobox(&["verify"]).stdout;
+    let tail = format!("lane-00.pack at 0: {} bytes without a COMMIT", whole.len() - 1);
+    assert!(text.contains(&tail) && text.contains("1 large file of 5 bytes that nothing refers to"), "{text}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::large_reader::{find_large, large_header, verify_large};
 use crate::pack_scan::{read_commit, read_payload};
 use crate::store::FsTaskStore;
 use isobox_domain::content::ContentId;
-use isobox_domain::verification::{Affected, Defect, DefectKind, Thoroughness, Verification};
+use isobox_domain::verification::{Affected, Defect, DefectKind, Thoroughness, TornTail, Verification};
 use isobox_ports::{RecordLog, StoreError};
 use isobox_store_format::commit::{Commit, Committed};
 use isobox_store_format::entry::{EntryHeader, EntryKind, HEADER_LEN, Place};
@@ -32,13 +32,15 @@ pub(super) struct PackCheck<'a> {
     found: Verification,
     span: Span,
     runs: Vec<Run>,
+    /// Where the last COMMIT, or damage after it, ends.
+    settled: u64,
 }
 
 impl<'a> PackCheck<'a> {
     pub(super) fn new(store: &'a FsTaskStore, how: Thoroughness, pack: Pack, file: &'a File) -> Self {
         let shown = pack.shown(&store.shared.layout);
         let found = Verification { packs: 1, ..Verification::default() };
-        Self { store, how, pack, file, shown, found, span: Span::default(), runs: Vec::new() }
+        Self { store, how, pack, file, shown, found, span: Span::default(), runs: Vec::new(), settled: 0 }
     }
 
     /// Checks everything; `advance` is told of bytes that were gone through.
@@ -57,7 +59,16 @@ impl<'a> PackCheck<'a> {
         }
         advance(length.saturating_sub(told));
         self.check_name().map_err(&read)?;
+        self.note_tail(length);
         Ok((self.found, self.runs))
+    }
+
+    /// Tells of what no COMMIT follows. In a pack that is sealed, a cut entry is damage.
+    fn note_tail(&mut self, length: u64) {
+        let (offset, bytes) = (self.settled, length.saturating_sub(self.settled));
+        if matches!(self.pack, Pack::Lane(_)) && bytes > 0 {
+            self.found.leftovers.torn_tails.push(TornTail { file: self.shown.clone(), offset, bytes });
+        }
     }
 
     /// Checks what the scan came across; where that ends.
@@ -70,6 +81,7 @@ impl<'a> PackCheck<'a> {
             }
             Found::Damage { offset, end } => {
                 self.uncommitted(offset, format!("{} bytes are no entry", end - offset));
+                self.settled = end;
                 Ok(end)
             }
             // A writer that was killed leaves it at the end of its lane, and nothing that was acknowledged is in it.
@@ -143,6 +155,7 @@ impl<'a> PackCheck<'a> {
     }
 
     fn commit(&mut self, offset: u64, header: &EntryHeader) -> Result<(), StoreError> {
+        self.settled = offset + header.entry_length();
         let read = read_commit(self.file, offset, header).map_err(failed("read", &self.shown))?;
         match read.filter(|commit| commit.store == self.store.shared.layout.format.store) {
             Some(commit) => {
