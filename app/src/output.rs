@@ -6,6 +6,7 @@ pub(crate) mod changes;
 pub(crate) mod columns;
 pub(crate) mod console;
 pub(crate) mod doctor;
+pub(crate) mod effects;
 pub(crate) mod errors;
 pub(crate) mod events;
 pub(crate) mod export;

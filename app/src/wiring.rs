@@ -22,8 +22,8 @@ use isobox_domain::record::RecordedArgument;
 use isobox_domain::task_id::TaskSelector;
 use isobox_git::{GixRepository, GixWorkspaces};
 use isobox_host::{
-    Directories, FsPolicyPins, FsProjectFiles, MaskKey, MaskKeyError, POLICY_PATH, RandomTaskIds, ReadPaths,
-    SystemClock, YamlPolicySource, default_policy_text,
+    Directories, FsPolicyPins, FsProjectFiles, MaskKey, MaskKeyError, POLICY_PATH, RandomTaskIds, SystemClock,
+    YamlPolicySource, default_policy_text,
 };
 use isobox_ports::{Clock, ObjectStore, RecordLog, Verifier};
 use isobox_sandbox::{BubblewrapBackend, HostBackend};
@@ -174,22 +174,6 @@ impl Project {
     /// The project's store, made if it is not there.
     pub(crate) fn create_store(&self) -> Result<Store, Failure> {
         self.location.create_store()
-    }
-
-    /// Host paths that `written` in a policy stand for; those that must not be exposed are refused.
-    pub(crate) fn read_paths(&self, written: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, Failure> {
-        if written.is_empty() {
-            return Ok(Vec::new());
-        }
-        let own = [self.directories.config(), self.directories.state(), self.directories.cache()];
-        let mut guarded: Vec<PathBuf> = own.into_iter().filter_map(Result::ok).collect();
-        guarded.extend([self.repository.common_dir().to_owned(), self.location.records.clone()]);
-        let paths = ReadPaths::new(self.directories.home(), &guarded).resolve(written);
-        paths.map_err(|error| {
-            Failure::new(FailureKind::Policy, error.to_string())
-                .because(error)
-                .with_hint("name a file or directory that is there and holds no secrets: the smallest that will do")
-        })
     }
 
     /// The arguments of a command as they may be kept. The user's key is needed, and made, only when one looks like a secret.

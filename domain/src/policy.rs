@@ -1,5 +1,6 @@
 //! Sandbox Policy as it is asked for, and Effective Policy as it held.
 
+mod beyond;
 pub mod read;
 mod resolve;
 mod trust;
@@ -8,6 +9,7 @@ mod written;
 
 pub use resolve::{Capabilities, Refusal, resolve};
 pub use trust::{Effect, TrustedPolicies};
+pub use values::Value;
 pub use written::{Widening, WrittenPolicy};
 
 use crate::enforcement::ControlReport;

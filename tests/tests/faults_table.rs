@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Rows of each section: one goes when its fault is ruled out for good by the code's shape, never otherwise.
-const SECTIONS: [(&str, usize); 5] = [("HOST", 14), ("HOLE", 17), ("GATE", 25), ("LOST", 18), ("PROC", 9)];
+const SECTIONS: [(&str, usize); 5] = [("HOST", 14), ("HOLE", 18), ("GATE", 27), ("LOST", 18), ("PROC", 9)];
 
 struct Row {
     id: String,

@@ -3,6 +3,7 @@
 
 mod clock;
 mod directories;
+mod git_directories;
 mod installation;
 mod mask_key;
 mod policy;

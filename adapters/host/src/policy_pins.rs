@@ -3,7 +3,7 @@
 use crate::directories::{Directories, DirectoriesError};
 use isobox_domain::content::ContentId;
 use isobox_domain::escape::Escaped;
-use isobox_domain::policy::TrustedPolicies;
+use isobox_domain::policy::{TrustedPolicies, Value};
 use isobox_ports::{Cause, PolicyPins, PolicyPinsError};
 use nix::fcntl::OFlag;
 use nix::unistd::geteuid;
@@ -110,9 +110,11 @@ fn encode(trusted: &TrustedPolicies) -> String {
     let mut text = format!("{HEAD}\n");
     trusted.digests().iter().for_each(|digest| text.push_str(&format!("{digest}\n")));
     // Values are escaped for people, so that none has a line break.
-    let values: String = trusted.values().iter().map(|(key, value)| format!("{key} {value}\n")).collect();
-    if text.len() + values.len() + END.len() < LONGEST_BYTES {
-        text.push_str(&values);
+    for line in trusted.values().iter().map(|(key, value)| format!("{key} {value}\n")) {
+        // A long list is left out; the other keys still tell what is different.
+        if text.len() + line.len() + END.len() < LONGEST_BYTES {
+            text.push_str(&line);
+        }
     }
     text + END + "\n"
 }
@@ -126,8 +128,8 @@ fn decode(text: &str) -> Option<TrustedPolicies> {
     let count = lines.iter().take_while(|line| line.starts_with("b3:")).count();
     let (digests, values) = lines.split_at(count);
     let digests: Option<Vec<ContentId>> = digests.iter().map(|digest| digest.parse().ok()).collect();
-    let value = |line: &&str| line.split_once(' ').map(|(key, value)| (key.to_owned(), value.to_owned()));
-    let values: Option<Vec<(String, String)>> = values.iter().map(value).collect();
+    let value = |line: &&str| line.split_once(' ').map(|(key, value)| (key.to_owned(), Value::parse(value)));
+    let values: Option<Vec<(String, Value)>> = values.iter().map(value).collect();
     Some(TrustedPolicies::new(digests?, values?))
 }
 
@@ -180,6 +182,17 @@ mod tests {
         for length in 0..text.len() {
             assert_eq!(decode(&text[..length]), None, "{length}");
         }
+    }
+
+    #[test]
+    fn a_list_that_is_too_long_to_be_kept_costs_no_other_key() {
+        let mut policy = ProjectPolicy::default();
+        policy.sandbox.read = (0..4000).map(|n| format!("/opt/{n}").into_bytes()).collect();
+        let trusted = TrustedPolicies::default().with(ContentId::new([7; 32]), &policy);
+        let kept = decode(&encode(&trusted)).unwrap();
+        let keys = |trusted: &TrustedPolicies| trusted.values().iter().map(|(key, _)| key.clone()).collect::<Vec<_>>();
+        let expected: Vec<_> = keys(&trusted).into_iter().filter(|key| key != "filesystem.read").collect();
+        assert_eq!(keys(&kept), expected);
     }
 
     #[test]

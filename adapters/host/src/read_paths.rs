@@ -1,7 +1,8 @@
 //! `filesystem.read`: from what a policy says to host paths that a Sandbox may show.
 
+use crate::git_directories;
 use isobox_domain::escape::Escaped;
-use isobox_domain::policy::read::{Guard, ReadRefusal, admit, expand_home, guards};
+use isobox_domain::policy::read::{Guard, ReadRefusal, admit, expand_home, guards, refuse_git};
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -77,6 +78,10 @@ impl ReadPaths {
         let resolved = std::fs::canonicalize(OsStr::from_bytes(&absolute)).map_err(io)?;
         admit(resolved.as_os_str().as_bytes(), &self.guards).map_err(refused)?;
         let found = std::fs::symlink_metadata(&resolved).map_err(io)?;
+        let git = git_directories::around(&resolved).map(Path::to_owned);
+        if let Some(git) = git.or_else(|| git_directories::below(&resolved)) {
+            return Err(refused(refuse_git(resolved.as_os_str().as_bytes(), git.as_os_str().as_bytes())));
+        }
         match found.is_dir() || found.is_file() {
             true => Ok(resolved.into_os_string().into_encoded_bytes()),
             false => Err(ReadPathError::NoFile { written: Escaped::path(&resolved).to_string() }),
@@ -151,6 +156,49 @@ mod tests {
         for written in ["harmless", "everything", "home", "project", "project/.git", "project/.git/isobox/store"] {
             let refused = host.resolve(host.path(written).to_str().unwrap()).unwrap_err();
             assert!(matches!(refused, ReadPathError::Refused { .. }), "{written}: {}", chain(&refused));
+        }
+    }
+
+    #[test]
+    fn the_git_directory_of_another_repository_is_not_exposed_wherever_it_lies_near_a_path() {
+        let host = Host::new();
+        let of = |place: &str| ["objects", "refs"].map(|part| format!("{place}/{part}"));
+        let gits = ["code/owner/app/.git", "code/owner/app/.git/modules/sub", "bare/app.git"];
+        for folder in gits.iter().flat_map(|place| of(place)).chain(["code/owner/app/src".to_owned()]) {
+            fs::create_dir_all(host.path(&folder)).unwrap();
+        }
+        for place in gits {
+            fs::write(host.path(place).join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        }
+        for (written, relation) in [
+            ("code", "contains"),
+            ("code/owner", "contains"),
+            ("code/owner/app", "contains"),
+            ("code/owner/app/.git", "is"),
+            ("code/owner/app/.git/objects", "lies in"),
+            ("code/owner/app/.git/HEAD", "lies in"),
+            ("code/owner/app/.git/modules/sub", "is"),
+            ("bare", "contains"),
+            ("bare/app.git", "is"),
+            ("bare/app.git/refs", "lies in"),
+        ] {
+            let error = host.resolve(host.path(written).to_str().unwrap()).unwrap_err();
+            let ReadPathError::Refused { source: ReadRefusal::Git { relation: found, .. }, .. } = &error else {
+                panic!("{written}: {}", chain(&error));
+            };
+            assert_eq!(*found, relation, "{written}");
+        }
+        host.resolve(host.path("code/owner/app/src").to_str().unwrap()).unwrap();
+    }
+
+    #[test]
+    fn what_only_points_to_a_repository_and_what_cargo_fetched_is_exposed() {
+        let host = Host::new();
+        fs::create_dir_all(host.path("home/.cargo/registry/index/x/.git/objects")).unwrap();
+        fs::create_dir_all(host.path("tree/objects")).unwrap();
+        fs::write(host.path("tree/.git"), "gitdir: /elsewhere\n").unwrap();
+        for written in ["tree", "home/.cargo/registry"] {
+            host.resolve(host.path(written).to_str().unwrap()).unwrap();
         }
     }
 

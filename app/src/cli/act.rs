@@ -23,7 +23,9 @@ pub(crate) enum ActCommand {
         isobox rerun @latest\n  \
         isobox rerun --current task-0123\n\n\
         The new attempt starts from the commit of the earlier one, or with --current from HEAD.\n\
-        Standard input is not kept, so it is the caller's own; a command with masked secrets cannot be attempted again.")]
+        Standard input is not kept, so it is the caller's own; a command with masked secrets cannot be attempted again.\n\
+        Where the earlier attempt could do more than the policy that you trust now allows, you are asked.\n\
+        --trust-policy says yes to that, too.")]
     Rerun(RerunArguments),
     /// List or remove workspaces that were kept
     #[command(subcommand, after_help = "Examples:\n  isobox workspace list\n  isobox workspace dispose task-0123")]

@@ -6,9 +6,9 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::output::columns;
 use crate::output::console::Console;
+use crate::output::effects::effects;
 use crate::output::policy as shown;
 use crate::output::stdout::{for_documents, unwritten};
-use crate::output::trust::effects;
 use crate::use_case::effective_policy::{self, Ports};
 use crate::wiring::{self, Project};
 use isobox_domain::policy::TrustedPolicies;
@@ -30,7 +30,7 @@ pub(super) fn policy(console: Console, command: &PolicyCommand) -> Result<ExitCo
 fn check(arguments: &PolicyCheckArguments) -> Result<ExitCode, Failure> {
     let project = Project::find(&arguments.place)?;
     let (path, user_path) = (project.policy_path(), project.user_policy_path());
-    let (own, user) = (project.written_policy().read(), project.user_policy().read());
+    let (own, user) = (project.showable_policy(), project.user_policy().read());
     if matches!(own, Ok(None)) {
         return Err(missing(&path));
     }

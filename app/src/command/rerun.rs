@@ -7,6 +7,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
 use crate::output::events::Telling;
+use crate::output::trust;
 use crate::use_case::attempt::{FollowUp, Retention, Start, TaskRequest, preflight_of};
 use crate::use_case::effective_policy::require_within;
 use crate::use_case::open_tasks;
@@ -65,18 +66,30 @@ fn command(record: &TaskRecord) -> Result<WorkloadCommand, Failure> {
     WorkloadCommand::parse(arguments).map_err(|error| Failure::new(FailureKind::General, error.to_string()))
 }
 
-/// What the earlier attempt asked of its Sandbox; all else is as the project says now.
+/// What the earlier attempt asked of its Sandbox, as far as it is trusted now; all else is as the project says now.
 fn policy(console: Console, project: &Project, flag: TrustFlag, record: &TaskRecord) -> Result<ProjectPolicy, Failure> {
-    let mut policy = match record.kind {
+    let mut now = match record.kind {
         SandboxKind::ToolCall => tool_policy(console, project, flag)?,
         SandboxKind::Session => session_policy(console, project, flag)?,
     };
-    policy.sandbox = record.policy.asked.clone();
+    let mut policy = ProjectPolicy { sandbox: record.policy.asked.clone(), ..now.clone() };
     let refused = |failure: Failure| failure.while_doing(preflight_of(record.kind));
     // Meanwhile the user's own policy may have become narrower.
     require_within(&project.user_policy(), &policy).map_err(refused)?;
     policy.sandbox.read = project.read_paths(&policy.sandbox.read).map_err(refused)?;
+    now.sandbox.read = shown_now(project, &now.sandbox.read);
+    // The record may be of a policy that is not trusted any more, of flags that were typed once, or of another machine.
+    let beyond = policy.beyond(&now);
+    if !beyond.is_empty() && !flag.trust_policy {
+        trust::ask_once_more(console, record.task, &beyond).map_err(refused)?;
+    }
     Ok(policy)
+}
+
+/// Host paths that the project's policy shows now. One that cannot be shown allows nothing, and is not needed here.
+fn shown_now(project: &Project, written: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let resolved = written.iter().filter_map(|path| project.read_paths(std::slice::from_ref(path)).ok());
+    resolved.flatten().collect()
 }
 
 fn follow_up(store: &Store, selected: &Selected, arguments: &RerunArguments) -> Result<FollowUp, Failure> {

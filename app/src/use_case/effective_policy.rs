@@ -1,7 +1,7 @@
 //! What holds of a project's policy under the user's own, and where each value comes from.
 
 use crate::failure::{Failure, FailureKind};
-use isobox_domain::policy::{ProjectPolicy, Widening, WrittenPolicy};
+use isobox_domain::policy::{ProjectPolicy, Value, Widening, WrittenPolicy};
 use isobox_ports::PolicySource;
 
 /// What it touches.
@@ -38,13 +38,13 @@ pub(crate) fn values(ports: &Ports<'_>) -> Result<Vec<PolicyValue>, Failure> {
     let ceiling = ports.user.written()?.unwrap_or_default();
     let mut policy = written.clone().resolved();
     let narrowed = ceiling.narrow(&mut policy);
-    let of = |(key, value): (&'static str, String)| {
+    let of = |(key, value): (&'static str, Value)| {
         let origin = match () {
             () if narrowed.iter().any(|widening| widening.key == key) => Origin::User,
             () if is_written(&written, key) => Origin::Project,
             () => Origin::Default,
         };
-        PolicyValue { key, value, origin }
+        PolicyValue { key, value: value.to_string(), origin }
     };
     Ok(policy.values().into_iter().map(of).collect())
 }
@@ -53,7 +53,7 @@ pub(crate) fn values(ports: &Ports<'_>) -> Result<Vec<PolicyValue>, Failure> {
 pub(crate) fn written(ports: &Ports<'_>) -> Result<Vec<PolicyValue>, Failure> {
     let written = ports.project.written()?.unwrap_or_default();
     let values = written.clone().resolved().values().into_iter();
-    let of = |(key, value)| PolicyValue { key, value, origin: Origin::Project };
+    let of = |(key, value): (_, Value)| PolicyValue { key, value: value.to_string(), origin: Origin::Project };
     Ok(values.filter(|(key, _)| is_written(&written, key)).map(of).collect())
 }
 

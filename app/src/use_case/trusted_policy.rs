@@ -123,7 +123,7 @@ mod tests {
         let (is_loaded, questions) = asked(&pins, Some(1), Ok(()));
         assert_eq!((is_loaded, questions.len(), questions[0].novelty), (true, 1, Novelty::First));
         let keys: Vec<_> = questions[0].effects.iter().map(|effect| effect.key).collect();
-        assert_eq!(keys, ["tool_call.enabled", "network.default", "records.views"]);
+        assert_eq!(keys, ["records.views", "tool_call.enabled", "network.default"]);
         assert_eq!(asked(&pins, Some(1), Err(())), (true, Vec::new()));
         let (is_loaded, questions) = asked(&pins, Some(2), Err(()));
         assert_eq!((is_loaded, questions.len(), questions[0].novelty), (false, 1, Novelty::Changed));

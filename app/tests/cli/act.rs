@@ -197,7 +197,13 @@ fn a_rerun_ends_as_its_workload_and_keeps_the_policy_of_the_session() {
     let project = Project::initialised(User::Current);
     let run = project.isobox(&["run", "--backend", "host", "--", "sh", "-c", "exit 9"]);
     assert_eq!(run.code, 9);
-    assert_eq!(project.isobox(&["rerun", "@latest"]).code, 9);
+    let refused = project.isobox(&["rerun", "@latest"]);
+    assert_told(
+        &refused,
+        125,
+        &["`runtime_backend` was host and is now auto", "nothing was started", "--trust-policy"],
+    );
+    assert_eq!(project.isobox(&["rerun", "--trust-policy", "@latest"]).code, 9);
     let record = document(&project.isobox(&["show", "--json", "@latest"]));
     assert_eq!(record["effective_policy"]["runtime_backend"], "host");
 }

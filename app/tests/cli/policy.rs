@@ -31,6 +31,31 @@ fn every_mistake_is_told_at_once_with_its_place() {
 }
 
 #[test]
+fn a_git_directory_of_another_repository_is_refused_by_a_check_and_before_anything_starts() {
+    let (project, other) = (Project::initialised(User::Current), Project::bare(User::Current));
+    other.git(&["config", "http.extraheader", "Authorization: Bearer secret"]);
+    let root = other.repository().canonicalize().expect("it is there");
+    for (path, relation) in [(root.join(".git/config"), "lies in"), (root.clone(), "contains")] {
+        let policy = format!("{HEAD}filesystem:\n  read: [/not/there, {}]\n", path.display());
+        project.write_policy(&policy);
+        project.commit_all("Look");
+        let git = root.join(".git").display().to_string();
+        let told = format!("`{}` {relation} the Git directory `{git}`, which may hold hooks", path.display());
+        assert_told(&project.isobox(&["policy", "check"]), 3, &[&told, "hint: name a file or directory"]);
+        let check = project.isobox(&["policy", "check", "--json"]);
+        assert_eq!((check.code, &document(&check)["files"][0]["valid"]), (3, &serde_json::json!(false)));
+        let read = path.display().to_string();
+        let refused = project.isobox(&["run", "--trust-policy", "--read", &read, "--", "cat", &read]);
+        assert_eq!((refused.code, refused.stdout.as_str()), (125, ""), "{refused:?}");
+        project.write_policy(&policy.replace("/not/there, ", ""));
+        project.commit_all("Look again");
+        let refused = project.isobox(&["tool", "--trust-policy", "--", "cat", &read]);
+        assert_told(&refused, 125, &["isobox tool preflight", &told]);
+        assert_eq!((refused.stdout.as_str(), project.workspaces().len()), ("", 0));
+    }
+}
+
+#[test]
 fn the_schema_is_json_and_has_every_key_that_a_policy_shows() {
     let project = Project::initialised(User::Current);
     let schema = document(&project.isobox(&["policy", "schema"]));

@@ -22,7 +22,7 @@ fn the_list_and_every_record_are_described() {
     project.isobox(&["tool", "--", "sh", "-c", "kill -9 $$"]);
     project.isobox(&["tool", "--", "no-such-command-18"]);
     project.isobox(&["run", "--retain-workspace", "--backend", "host", "--", "false"]);
-    assert_eq!(project.isobox(&["rerun", "@latest"]).code, 1);
+    assert_eq!(project.isobox(&["rerun", "--trust-policy", "@latest"]).code, 1);
     let list = document(&project.isobox(&["list", "--json"]));
     assert_described("list", &list);
     let tasks = list["tasks"].as_array().expect("tasks");

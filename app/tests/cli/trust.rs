@@ -86,7 +86,7 @@ fn a_person_is_asked_on_a_terminal_and_what_is_shown_cannot_deceive() {
     for answer in ["no\n", "\n", "yes please\n", "\u{4}"] {
         let (code, shown) = typing(&project, &["--color=never", "tool", "--", "true"], answer);
         assert_eq!((code, policy()), (125, Some(false)), "{shown}");
-        for word in ["You have not trusted", "filesystem.read", "[/opt/\\x1b[2Jx]", "nothing was started"] {
+        for word in ["You have not trusted", "filesystem.read", "[\"/opt/\\x1b[2Jx\"]", "nothing was started"] {
             assert!(shown.contains(word), "`{word}` is not in {shown}");
         }
         assert!(!shown.contains('\u{1b}') && !shown.contains("records.views"), "{shown}");
@@ -99,6 +99,85 @@ fn a_person_is_asked_on_a_terminal_and_what_is_shown_cannot_deceive() {
     assert!(shown.contains("Trust this policy?") && shown.contains("said\r\n"), "{shown}");
     let (code, shown) = typing(&project, &["tool", "--", "true"], "");
     assert!(code == 0 && !shown.contains("Trust"), "{shown}");
+}
+
+#[test]
+fn a_list_of_thousands_leaves_the_question_and_what_weighs_most_in_sight() {
+    let project = cloned(User::Current);
+    let entries: String = (0..5000).map(|n| format!("    - \"/opt/{n}\\n  network.default   deny\"\n")).collect();
+    let hostile = format!("{HEAD}network:\n  default: inherited\nfilesystem:\n  read:\n{entries}");
+    project.write(".isobox/config.yaml", &hostile);
+    project.commit_all("flood");
+    let (code, shown) = typing(&project, &["tool", "--", "true"], "no\n");
+    let lines: Vec<&str> = shown.split("\r\n").take_while(|line| !line.starts_with("Trust this policy?")).collect();
+    assert_eq!((code, lines.len()), (125, 13), "{shown}");
+    assert!(lines.last().is_some_and(|line| line.starts_with("  network.default") && line.ends_with(" inherited")));
+    assert!(shown.contains("and 4994 more, which `isobox policy show` lists"), "{shown}");
+    let listed = project.isobox(&["policy", "show"]).stdout;
+    assert!(listed.contains("\"/opt/4999\\n  network.default   deny\"]"), "the last of all entries is there");
+    project.write(".isobox/config.yaml", HEAD);
+    project.commit_all("small");
+    assert_eq!(project.isobox(&["policy", "trust"]).code, 0);
+    project.write(".isobox/config.yaml", &hostile);
+    project.commit_all("flood again");
+    let refused = project.isobox(&["tool", "--", "true"]);
+    assert_told(&refused, 125, &["`filesystem.read` is a list of 5000 and was []", "is inherited and was deny"]);
+}
+
+/// What the newest attempt could reach, and how many there are.
+fn newest(project: &Project) -> (String, u64) {
+    let record = document(&project.isobox(&["show", "--json", "@latest"]));
+    let network = record["effective_policy"]["network"]["default"].as_str().expect("it is recorded");
+    (network.to_owned(), record["attempt"].as_u64().expect("a number"))
+}
+
+#[test]
+fn a_rerun_can_do_no_more_than_what_is_trusted_now_unless_somebody_says_so() {
+    let project = cloned(User::Current);
+    assert_eq!(project.isobox(&["policy", "trust"]).code, 0);
+    assert_told(&project.isobox(&["tool", "--", "true"]), 0, &["network=inherited"]);
+    assert_eq!(project.isobox(&["policy", "distrust"]).code, 0);
+    assert_told(&project.isobox(&["rerun", "@latest"]), 125, &["is not trusted yet; nothing was started"]);
+    // The record is of a policy that is not there any more, and nobody knows whether it was ever trusted here.
+    project.write(".isobox/config.yaml", HEAD);
+    project.commit_all("narrower");
+    assert_eq!(project.isobox(&["policy", "trust"]).code, 0);
+    let refused = project.isobox(&["rerun", "@latest"]);
+    assert_told(
+        &refused,
+        125,
+        &["could do more", "`network.default` was inherited and is now deny", "nothing was started"],
+    );
+    let (code, shown) = typing(&project, &["rerun", "@latest"], "no\n");
+    assert!(code == 125 && shown.contains("inherited  (now deny)\r\nUse the policy"), "{shown}");
+    assert_eq!(newest(&project), ("inherited".to_owned(), 1));
+    let (code, shown) = typing(&project, &["rerun", "@latest"], "yes\n");
+    assert_eq!((code, newest(&project)), (0, ("inherited".to_owned(), 2)), "{shown}");
+    // A yes is for one attempt.
+    assert_told(&project.isobox(&["rerun", "@latest"]), 125, &["could do more"]);
+    assert_told(&project.isobox(&["rerun", "--trust-policy", "@latest"]), 0, &["network=inherited"]);
+    assert_told(&project.isobox(&["rerun", "--trust-policy", "--current", "@latest"]), 0, &["network=inherited"]);
+}
+
+#[test]
+fn what_was_narrower_is_done_again_as_narrow_as_it_was() {
+    let project = cloned(User::Current);
+    assert_told(&project.isobox(&["run", "--trust-policy", "--network=deny", "--", "true"]), 0, &["network=deny"]);
+    assert_told(&project.isobox(&["rerun", "@latest"]), 0, &["network=deny"]);
+}
+
+#[test]
+fn records_of_another_machine_bring_no_policy_with_them() {
+    let (theirs, ours) = (Project::initialised(User::Current), Project::bare(User::Current));
+    let carried = ours.scratch().join("carried").display().to_string();
+    let ran = theirs.isobox(&["run", "--records", &carried, "--backend", "host", "--", "true"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let root = theirs.repository().display().to_string();
+    let arguments = ["rerun", "--records", &carried, "--source", &root, "@latest"];
+    let refused = ours.isobox(&arguments);
+    assert_eq!(refused.code, 125, "{refused:?}");
+    let trusting = theirs.isobox(&arguments);
+    assert_told(&trusting, 125, &["`runtime_backend` was host and is now auto", "nothing was started"]);
 }
 
 #[test]

@@ -51,6 +51,16 @@ pub enum ReadRefusal {
         /// What is guarded, escaped for people.
         guarded: String,
     },
+    /// It is, contains or lies in the Git directory of a repository.
+    #[error("{}, which may hold hooks and credentials", git_in_words(path, relation, git_directory))]
+    Git {
+        /// The path, links resolved, escaped for people.
+        path: String,
+        /// In words, how the two lie to each other.
+        relation: &'static str,
+        /// The Git directory, escaped for people.
+        git_directory: String,
+    },
 }
 
 // Secrets and control sockets of a whole machine. The kernel's own file systems come with the Sandbox, private ones.
@@ -164,10 +174,31 @@ pub fn admit(resolved: &[u8], guards: &[Guard]) -> Result<(), ReadRefusal> {
     }
 }
 
+/// Refuses `resolved`, an absolute host path without links, because of a Git directory that it is, contains or lies in.
+pub fn refuse_git(resolved: &[u8], git_directory: &[u8]) -> ReadRefusal {
+    let relation = match (contains(resolved, git_directory), contains(git_directory, resolved)) {
+        (true, true) => "is",
+        (true, false) => "contains",
+        (false, _) => "lies in",
+    };
+    ReadRefusal::Git {
+        path: Escaped(resolved).to_string(),
+        relation,
+        git_directory: Escaped(git_directory).to_string(),
+    }
+}
+
 fn guarded_in_words(path: &str, relation: &str, guarded: &str) -> String {
     match path == guarded {
         true => format!("`{path}` is never exposed to a workload"),
         false => format!("`{path}` {relation} `{guarded}`, which is never exposed to a workload"),
+    }
+}
+
+fn git_in_words(path: &str, relation: &str, git_directory: &str) -> String {
+    match path == git_directory {
+        true => format!("`{path}` is the Git directory of a repository"),
+        false => format!("`{path}` {relation} the Git directory `{git_directory}`"),
     }
 }
 
@@ -190,7 +221,7 @@ fn secret_by_name(path: &[u8]) -> Option<(&'static str, Vec<u8>)> {
 }
 
 /// Whether `inner` is `outer` or lies in it, component by component.
-fn contains(outer: &[u8], inner: &[u8]) -> bool {
+pub(super) fn contains(outer: &[u8], inner: &[u8]) -> bool {
     let mut inner = components(inner);
     components(outer).all(|component| inner.next() == Some(component))
 }

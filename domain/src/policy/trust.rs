@@ -1,24 +1,24 @@
 //! Which policies of a project a user trusts, and what one that is not trusted yet would do.
 
-use super::ProjectPolicy;
+use super::{ProjectPolicy, Value};
 use crate::content::ContentId;
 
 /// The policies that a user trusts in one project, each by the digest of its whole file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrustedPolicies {
     digests: Vec<ContentId>,
-    values: Vec<(String, String)>,
+    values: Vec<(String, Value)>,
 }
 
-/// A key of an untrusted policy that is worth a look, its value escaped for people.
+/// A key of an untrusted policy that is worth a look.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effect {
     /// The key.
     pub key: &'static str,
     /// The value that would hold.
-    pub value: String,
+    pub value: Value,
     /// What the policy that was trusted last has there, where it differs.
-    pub was: Option<String>,
+    pub was: Option<Value>,
 }
 
 impl TrustedPolicies {
@@ -26,7 +26,7 @@ impl TrustedPolicies {
     pub const MOST: usize = 16;
 
     /// Digests of whole policy files, the one that was trusted last first, and what that one says, if that is known.
-    pub fn new(mut digests: Vec<ContentId>, values: Vec<(String, String)>) -> Self {
+    pub fn new(mut digests: Vec<ContentId>, values: Vec<(String, Value)>) -> Self {
         digests.truncate(Self::MOST);
         Self { digests, values }
     }
@@ -37,7 +37,7 @@ impl TrustedPolicies {
     }
 
     /// Keys and values of the policy that was trusted last, as [`ProjectPolicy::values`] gives them.
-    pub fn values(&self) -> &[(String, String)] {
+    pub fn values(&self) -> &[(String, Value)] {
         &self.values
     }
 
@@ -55,15 +55,35 @@ impl TrustedPolicies {
     }
 
     /// What `policy` would do: where it differs from the most restrictive one, or from the one that was trusted last.
+    /// What is different from that one comes last, and then whatever weakens a Sandbox most.
     pub fn effects(&self, policy: &ProjectPolicy) -> Vec<Effect> {
         let narrowest = ProjectPolicy::default().values();
-        let effect = |((key, value), (_, narrowest)): ((&'static str, String), (&'static str, String))| {
+        let effect = |((key, value), (_, narrowest)): ((&'static str, Value), (&'static str, Value))| {
             let before = self.values.iter().find(|(known, _)| known == key).map(|(_, before)| before.clone());
             let was = before.filter(|before| *before != value);
             (value != narrowest || was.is_some()).then_some(Effect { key, value, was })
         };
-        policy.values().into_iter().zip(narrowest).filter_map(effect).collect()
+        let mut effects: Vec<Effect> = policy.values().into_iter().zip(narrowest).filter_map(effect).collect();
+        effects.sort_by_key(|effect| (effect.was.is_some(), weight(effect.key)));
+        effects
     }
+}
+
+/// The keys, by how much they can weaken a Sandbox: the last one most.
+const BY_WEIGHT: [&str; 9] = [
+    "records.views",
+    "preflight.rules",
+    "tool_call.enabled",
+    "filesystem.expose_workspace",
+    "development_environment.path_mode",
+    "filesystem.read",
+    "network.allow",
+    "network.default",
+    "runtime_backend",
+];
+
+fn weight(key: &str) -> Option<usize> {
+    BY_WEIGHT.iter().position(|known| *known == key)
 }
 
 #[cfg(test)]
@@ -82,7 +102,8 @@ mod tests {
     }
 
     fn shown(effects: Vec<Effect>) -> Vec<(&'static str, String, Option<String>)> {
-        effects.into_iter().map(|effect| (effect.key, effect.value, effect.was)).collect()
+        let text = |value: Value| value.to_string();
+        effects.into_iter().map(|effect| (effect.key, text(effect.value), effect.was.map(text))).collect()
     }
 
     #[test]
@@ -115,5 +136,17 @@ mod tests {
             ("network.default", "deny".to_owned(), Some("inherited".to_owned())),
         ];
         assert_eq!(shown(trusted.effects(&changed)), expected);
+    }
+    #[test]
+    fn every_key_has_a_weight_and_what_is_different_comes_after_what_is_not() {
+        for (key, _) in open().values() {
+            assert!(weight(key).is_some(), "{key}");
+        }
+        let trusted = TrustedPolicies::default().with(digest(1), &open());
+        let changed = ProjectPolicy { views: crate::policy::ViewLimit::All, ..open() };
+        let keys: Vec<_> = trusted.effects(&changed).into_iter().map(|effect| effect.key).collect();
+        assert_eq!(keys, ["tool_call.enabled", "network.default", "records.views"]);
+        let keys: Vec<_> = TrustedPolicies::default().effects(&changed).into_iter().map(|effect| effect.key).collect();
+        assert_eq!(keys, ["records.views", "tool_call.enabled", "network.default"]);
     }
 }

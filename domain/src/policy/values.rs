@@ -2,6 +2,44 @@
 
 use super::{BackendChoice, ProjectPolicy, ToolCalls, ViewLimit};
 use crate::escape::Escaped;
+use std::fmt;
+
+/// The value of a key, escaped for people.
+///
+/// What a policy brings of its own, such as a path, is in double quotes, and has none in it: no entry reads like two, or
+/// like something else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// One word.
+    Word(String),
+    /// Entries, in the order of the file.
+    List(Vec<String>),
+}
+
+impl Value {
+    /// The value that is shown as `text`.
+    pub fn parse(text: &str) -> Self {
+        let Some(inner) = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) else {
+            return Self::Word(text.to_owned());
+        };
+        let mut is_quoted = false;
+        let is_end = |c: char| {
+            is_quoted ^= c == '"';
+            c == ',' && !is_quoted
+        };
+        let entries = inner.split(is_end).map(|entry| entry.trim_start_matches(' ').to_owned());
+        Self::List(entries.filter(|entry| !entry.is_empty()).collect())
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Word(word) => f.write_str(word),
+            Self::List(entries) => write!(f, "[{}]", entries.join(", ")),
+        }
+    }
+}
 
 impl BackendChoice {
     /// The value of `runtime_backend`.
@@ -14,29 +52,49 @@ impl BackendChoice {
 }
 
 impl ProjectPolicy {
-    /// Every key that has more than one value, with the value that holds, escaped for people.
-    pub fn values(&self) -> [(&'static str, String); 9] {
+    /// Every key that has more than one value, with the value that holds.
+    pub fn values(&self) -> [(&'static str, Value); 9] {
         let sandbox = &self.sandbox;
         let views = match self.views {
             ViewLimit::Newest(count) => count.to_string(),
             ViewLimit::All => "all".to_owned(),
         };
-        let allow = sandbox.network_allow.iter().map(|rule| Escaped(rule.as_bytes()).to_string());
-        let read = sandbox.read.iter().map(|path| Escaped(path).to_string());
+        let word = |word: &str| Value::Word(word.to_owned());
+        let allow = sandbox.network_allow.iter().map(|rule| quoted(rule.as_bytes()));
+        let read = sandbox.read.iter().map(|path| quoted(path));
+        let rules = self.preflight.iter().map(|rule| rule.name().to_owned());
         [
-            ("tool_call.enabled", (self.tool_calls == ToolCalls::Enabled).to_string()),
-            ("runtime_backend", sandbox.backend.name().to_owned()),
-            ("development_environment.path_mode", sandbox.path_mode.name().to_owned()),
-            ("network.default", sandbox.network.name().to_owned()),
-            ("network.allow", list(allow)),
-            ("filesystem.expose_workspace", sandbox.workspace.name().to_owned()),
-            ("filesystem.read", list(read)),
-            ("preflight.rules", list(self.preflight.iter().map(|rule| rule.name().to_owned()))),
-            ("records.views", views),
+            ("tool_call.enabled", Value::Word((self.tool_calls == ToolCalls::Enabled).to_string())),
+            ("runtime_backend", word(sandbox.backend.name())),
+            ("development_environment.path_mode", word(sandbox.path_mode.name())),
+            ("network.default", word(sandbox.network.name())),
+            ("network.allow", Value::List(allow.collect())),
+            ("filesystem.expose_workspace", word(sandbox.workspace.name())),
+            ("filesystem.read", Value::List(read.collect())),
+            ("preflight.rules", Value::List(rules.collect())),
+            ("records.views", Value::Word(views)),
         ]
     }
 }
 
-fn list(items: impl Iterator<Item = String>) -> String {
-    format!("[{}]", items.collect::<Vec<_>>().join(", "))
+fn quoted(entry: &[u8]) -> String {
+    format!("\"{}\"", Escaped(entry).to_string().replace('"', "\\x22"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_entry_of_a_list_reads_like_two_or_like_none() {
+        let mut policy = ProjectPolicy::default();
+        let entries: [&[u8]; 5] = [b"/a", b"/a\", \"/b", b"/a, /b]\nx", b" ", b"\\x22"];
+        policy.sandbox.read = entries.map(<[u8]>::to_vec).to_vec();
+        let [.., (_, value), _, _] = policy.values();
+        let expected = r#"["/a", "/a\x22, \x22/b", "/a, /b]\nx", " ", "\\x22"]"#;
+        assert_eq!(value.to_string(), expected);
+        for (key, value) in policy.values() {
+            assert_eq!(Value::parse(&value.to_string()), value, "{key}");
+        }
+    }
 }

@@ -1,0 +1,51 @@
+//! Git directories on the host, which hold hooks, and credentials in their configuration.
+
+use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// How deep below a path a repository is looked for: `CODE/OWNER/PROJECT/.git` is found.
+const DEEPEST: usize = 2;
+/// Most directories that are looked into: a tool call waits for it.
+const MOST: usize = 1024;
+/// What a Git directory has in it, whatever it is called; see gitrepository-layout(5).
+const PARTS: [&str; 3] = ["HEAD", "objects", "refs"];
+/// Where Cargo keeps public packages, some of them in Git's form.
+const CARGO: &str = ".cargo";
+
+/// The Git directory that `host_path` is or lies in.
+pub(crate) fn around(host_path: &Path) -> Option<&Path> {
+    let has_parts = |directory: &Path| PARTS.iter().all(|part| directory.join(part).symlink_metadata().is_ok());
+    let is_named = |directory: &Path| directory.file_name() == Some(OsStr::new(".git")) && directory.is_dir();
+    host_path.ancestors().find(|directory| is_named(directory) || has_parts(directory))
+}
+
+/// A Git directory that lies in `host_path`, not too deep.
+pub(crate) fn below(host_path: &Path) -> Option<PathBuf> {
+    if host_path.components().any(|component| component.as_os_str() == CARGO) {
+        return None;
+    }
+    let mut left = VecDeque::from([(host_path.to_owned(), 0)]);
+    for _ in 0..MOST {
+        let (directory, depth) = left.pop_front()?;
+        let folders = folders(&directory);
+        if let Some(found) = folders.iter().find(|folder| folder.ends_with(".git")) {
+            return Some(found.clone());
+        }
+        if folders.iter().any(|folder| folder.ends_with("objects")) && around(&directory) == Some(&directory) {
+            return Some(directory);
+        }
+        if depth < DEEPEST {
+            left.extend(folders.into_iter().map(|folder| (folder, depth + 1)));
+        }
+    }
+    None
+}
+
+/// The directories in a directory. What cannot be listed by this user cannot be shown either.
+fn folders(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    folders.map(|entry| entry.path()).collect()
+}

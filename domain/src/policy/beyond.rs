@@ -1,0 +1,77 @@
+//! Where one policy allows more than another one.
+
+use super::read::contains;
+use super::{Effect, ProjectPolicy, WrittenPolicy};
+
+impl ProjectPolicy {
+    /// Where this policy would let a workload do more than `trusted` lets it, with the value of either. The paths of both
+    /// are resolved.
+    pub fn beyond(&self, trusted: &Self) -> Vec<Effect> {
+        let (own, known) = (&self.sandbox, &trusted.sandbox);
+        let ceiling = WrittenPolicy {
+            backend: Some(known.backend),
+            path_mode: Some(known.path_mode),
+            network: Some(known.network),
+            workspace: Some(known.workspace),
+            ..WrittenPolicy::default()
+        };
+        let mut keys: Vec<&str> = ceiling.narrow(&mut self.clone()).into_iter().map(|widening| widening.key).collect();
+        if !own.network_allow.iter().all(|rule| known.network_allow.contains(rule)) {
+            keys.push("network.allow");
+        }
+        if !own.read.iter().all(|path| known.read.iter().any(|shown| contains(shown, path))) {
+            keys.push("filesystem.read");
+        }
+        let values = self.values().into_iter().zip(trusted.values());
+        let wider = values.filter(|((key, _), _)| keys.contains(key));
+        wider.map(|((key, value), (_, now))| Effect { key, value, was: Some(now) }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{BackendChoice, BackendName, NetworkAccess, PathMode, WorkspaceExposure};
+
+    fn keys(asked: &ProjectPolicy, trusted: &ProjectPolicy) -> Vec<&'static str> {
+        asked.beyond(trusted).into_iter().map(|effect| effect.key).collect()
+    }
+
+    fn wide() -> ProjectPolicy {
+        let mut wide = ProjectPolicy::default();
+        wide.sandbox.backend = BackendChoice::Named(BackendName::Host);
+        wide.sandbox.path_mode = PathMode::Inherited;
+        wide.sandbox.network = NetworkAccess::Inherited;
+        wide.sandbox.network_allow = vec!["crates.io".to_owned()];
+        wide.sandbox.read = vec![b"/opt/go".to_vec()];
+        wide
+    }
+
+    #[test]
+    fn every_key_that_lets_a_workload_do_more_is_named() {
+        let mut narrow = ProjectPolicy::default();
+        narrow.sandbox.workspace = WorkspaceExposure::ReadOnly;
+        let expected = [
+            "runtime_backend",
+            "development_environment.path_mode",
+            "network.default",
+            "network.allow",
+            "filesystem.expose_workspace",
+            "filesystem.read",
+        ];
+        assert_eq!(keys(&wide(), &narrow), expected);
+        assert_eq!(keys(&narrow, &wide()), [""; 0]);
+        assert_eq!(keys(&wide(), &wide()), [""; 0]);
+    }
+
+    #[test]
+    fn a_path_in_one_that_is_shown_is_shown_and_one_beside_it_is_not() {
+        let (mut asked, trusted) = (wide(), wide());
+        asked.sandbox.read = vec![b"/opt/go/bin".to_vec()];
+        assert_eq!(keys(&asked, &trusted), [""; 0]);
+        for path in [&b"/opt"[..], b"/opt/gopher"] {
+            asked.sandbox.read = vec![b"/opt/go".to_vec(), path.to_vec()];
+            assert_eq!(keys(&asked, &trusted), ["filesystem.read"]);
+        }
+    }
+}
