@@ -233,8 +233,8 @@ impl From<UpdateError> for Failure {
             UpdateError::Contended { .. } => failure.with_hint("wait for the other update to end, then try again"),
             UpdateError::Unflushed { source, .. } => failure.because(source).with_hint("look at the disk, then update again"),
             UpdateError::NothingKept { .. } => failure.with_hint("only an update leaves one there"),
-            UpdateError::Io { source, .. } => {
-                failure.because(source).with_hint("make room, or the directory writable, then try again")
+            UpdateError::Io(error) => {
+                failure.because(error.source).with_hint("make room, or the directory writable, then try again")
             }
         }
     }

@@ -9,11 +9,11 @@ use crate::content::hex;
 use std::cmp::Ordering;
 use std::fmt;
 
-/// Longest index of releases that is read, in bytes. An archive takes a line of about 150.
+/// Longest index of releases that is read, in bytes. A Release File takes a line of about 150.
 pub const MAX_INDEX_BYTES: u64 = 1 << 20;
-/// Longest archive that is read, in bytes. One of today has a fiftieth of it.
-pub const MAX_ARCHIVE_BYTES: u64 = 256 << 20;
-/// Longest program that is unpacked from an archive, in bytes.
+/// Longest Release File that is read, in bytes. One of today has a fiftieth of it.
+pub const MAX_RELEASE_FILE_BYTES: u64 = 256 << 20;
+/// Longest program that is unpacked from a Release File, in bytes.
 pub const MAX_PROGRAM_BYTES: u64 = 512 << 20;
 
 /// The schema of what `isobox version --json` prints, by which an update knows an isobox.
@@ -50,7 +50,7 @@ impl Platform {
     }
 }
 
-/// The SHA-256 of an archive: the hash that the programs of a bare machine can compute. Shown as 64 hex digits.
+/// The SHA-256 of a Release File: the hash that the programs of a bare machine can compute. Shown as 64 hex digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sha256(pub [u8; 32]);
 
@@ -60,23 +60,23 @@ impl fmt::Display for Sha256 {
     }
 }
 
-/// An archive of a release for one platform, as the signed index describes it.
+/// A Release File: a release for one platform, packed, as the signed index describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Archive {
+pub struct ReleaseFile {
     /// The version in it.
     pub version: Version,
     /// What it runs on.
     pub platform: Platform,
-    /// Its exact length in bytes, at most [`MAX_ARCHIVE_BYTES`].
+    /// Its exact length in bytes, at most [`MAX_RELEASE_FILE_BYTES`].
     pub bytes: u64,
     /// The hash of its bytes.
     pub sha256: Sha256,
     /// Its name beside the index: one plain component of a path.
-    pub file: String,
+    pub name: String,
 }
 
-impl Archive {
-    /// The program's path inside the archive.
+impl ReleaseFile {
+    /// The program's path in it.
     pub fn program_path(&self) -> String {
         format!("isobox-{}-{}/isobox", self.version, self.platform.name())
     }
@@ -86,7 +86,7 @@ impl Archive {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// There is a newer release.
-    Newer(Archive),
+    Newer(ReleaseFile),
     /// The newest release is installed.
     Current,
     /// What is installed is newer than any release: it stays.
@@ -99,8 +99,8 @@ impl Choice {
     /// What `index` means where `installed` runs on `platform`: the highest version decides, by the rules of Semantic
     /// Versioning and never by a date. Pre-releases are passed over; nothing older than `installed` is ever chosen.
     pub fn of(index: &ReleaseIndex, installed: &Version, platform: Platform) -> Self {
-        let suitable = index.archives().iter().filter(|archive| archive.platform == platform);
-        let stable = suitable.filter(|archive| archive.version.pre.is_empty());
+        let suitable = index.files().iter().filter(|file| file.platform == platform);
+        let stable = suitable.filter(|file| file.version.pre.is_empty());
         match stable.max_by(|one, other| one.version.cmp_precedence(&other.version)) {
             None => Self::Unavailable,
             Some(newest) => match newest.version.cmp_precedence(installed) {
@@ -154,7 +154,7 @@ mod tests {
     fn chosen(versions: &[&str], installed: &str) -> String {
         let index = index(versions);
         match Choice::of(&index, &installed.parse().unwrap(), Platform::X86_64) {
-            Choice::Newer(archive) => format!("newer {}", archive.version),
+            Choice::Newer(file) => format!("newer {}", file.version),
             Choice::Ahead(version) => format!("ahead of {version}"),
             other => format!("{other:?}"),
         }
@@ -189,8 +189,8 @@ mod tests {
         ) {
             let versions: Vec<&str> = versions.iter().map(String::as_str).collect();
             let (index, installed) = (index(&versions), installed.parse().unwrap());
-            if let Choice::Newer(archive) = Choice::of(&index, &installed, Platform::X86_64) {
-                prop_assert!(archive.version > installed && archive.version.pre.is_empty());
+            if let Choice::Newer(file) = Choice::of(&index, &installed, Platform::X86_64) {
+                prop_assert!(file.version > installed && file.version.pre.is_empty());
             }
         }
     }

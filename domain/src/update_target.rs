@@ -77,6 +77,20 @@ const SYSTEM: [&str; 8] =
     ["/usr/bin/", "/usr/sbin/", "/bin/", "/sbin/", "/usr/lib/", "/usr/libexec/", "/lib/", "/usr/share/"];
 
 impl UpdateTarget {
+    /// A program that is the only one, runs now, and belongs to its user alone.
+    pub fn alone(file: Vec<u8>) -> Self {
+        Self {
+            on_path: file.clone(),
+            file,
+            package: None,
+            is_build_output: false,
+            access: Access::Allowed,
+            names: 1,
+            running: Running::First,
+            others: Vec::new(),
+        }
+    }
+
     /// Why isobox never replaces the file, whoever asks: somebody else looks after it. `None` if nobody does.
     pub fn managed(&self) -> Option<Refusal> {
         if let Some(Package { manager, name }) = &self.package {
@@ -173,16 +187,7 @@ mod tests {
     use crate::release::Version;
 
     fn target(file: &str) -> UpdateTarget {
-        UpdateTarget {
-            on_path: file.into(),
-            file: file.into(),
-            package: None,
-            is_build_output: false,
-            access: Access::Allowed,
-            names: 1,
-            running: Running::First,
-            others: Vec::new(),
-        }
+        UpdateTarget::alone(file.into())
     }
 
     fn why(target: &UpdateTarget) -> Option<String> {

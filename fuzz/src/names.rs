@@ -1,7 +1,7 @@
 //! What people, projects and publishers write: paths, names of Tasks, policy files, releases.
 
 use isobox_domain::escape::is_deceptive;
-use isobox_domain::release::{MAX_ARCHIVE_BYTES, ReleaseIndex};
+use isobox_domain::release::{MAX_RELEASE_FILE_BYTES, ReleaseIndex};
 use isobox_domain::repo_path::{MAX_PATH_BYTES, RepoPath};
 use isobox_domain::task_id::TaskSelector;
 use isobox_host::{PolicyProblem, parse_policy};
@@ -43,11 +43,11 @@ pub(crate) fn task_selector(bytes: &[u8]) {
 pub(crate) fn release_index(bytes: &[u8]) {
     let Ok(index) = ReleaseIndex::parse(bytes) else { return };
     let mut text = "isobox-releases/v1\n".to_owned();
-    for archive in index.archives() {
-        assert!((1..=MAX_ARCHIVE_BYTES).contains(&archive.bytes));
-        assert!(Path::new(&archive.file).components().eq([Component::Normal(archive.file.as_ref())]));
-        let (version, platform) = (&archive.version, archive.platform.name());
-        let line = format!("archive {version} {platform} {} {} {}\n", archive.bytes, archive.sha256, archive.file);
+    for file in index.files() {
+        assert!((1..=MAX_RELEASE_FILE_BYTES).contains(&file.bytes));
+        assert!(Path::new(&file.name).components().eq([Component::Normal(file.name.as_ref())]));
+        let (version, platform) = (&file.version, file.platform.name());
+        let line = format!("archive {version} {platform} {} {} {}\n", file.bytes, file.sha256, file.name);
         text.push_str(&line);
     }
     assert_eq!(ReleaseIndex::parse(text.as_bytes()), Ok(index));

@@ -1,6 +1,6 @@
 //! Export: moving a record out as a directory of plain files.
 
-use crate::Cause;
+use crate::FileError;
 use isobox_domain::repo_path::RepoPath;
 use std::io::Read;
 
@@ -14,16 +14,8 @@ pub enum ExportError {
         host_path: String,
     },
     /// Something else failed.
-    #[error("{operation} {host_path}")]
-    Io {
-        /// What was being done.
-        operation: &'static str,
-        /// To what, escaped for people.
-        host_path: String,
-        /// What the system said.
-        #[source]
-        source: Cause,
-    },
+    #[error(transparent)]
+    Io(#[from] FileError),
 }
 
 /// A place that records are exported to.

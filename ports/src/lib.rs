@@ -13,18 +13,22 @@ mod attempts;
 mod capture_sink;
 mod clock;
 mod exports;
+mod file_error;
 mod host_probe;
+mod installation;
 mod object_store;
 mod open_attempts;
 mod policy_pins;
 mod policy_source;
 mod project_files;
 mod record_log;
-mod releases;
+mod release_source;
 mod repository;
 mod runtime_backend;
 mod store_error;
 mod task_ids;
+mod update_error;
+mod update_targets;
 mod v1;
 mod verifier;
 mod views;
@@ -34,20 +38,24 @@ pub use attempts::{Attempt, Attempts, ObjectWriter, Publishing, Role};
 pub use capture_sink::{CaptureSink, CapturedRefs};
 pub use clock::Clock;
 pub use exports::{Export, ExportError, Exports};
+pub use file_error::FileError;
 pub use host_probe::HostProbe;
+pub use installation::{FetchRelease, Installation};
 pub use object_store::{ChangeLines, Content, ObjectStore};
 pub use open_attempts::{Asked, OpenAttempt, OpenAttempts};
 pub use policy_pins::{PolicyPins, PolicyPinsError};
 pub use policy_source::{PolicyError, PolicyFile, PolicySource, Position};
 pub use project_files::{ProjectFiles, ProjectFilesError};
 pub use record_log::{AppendError, RecordLog, StoredEvent};
-pub use releases::{FetchArchive, Installation, ReleaseSource, UpdateError, UpdateTargets};
+pub use release_source::ReleaseSource;
 pub use repository::{Applied, ApplyError, IndexMode, Promotion, RepositoryError, TrustedRepository, Unfinished};
 pub use runtime_backend::{
     EndCause, Ending, Filled, Flow, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, Streams, SupervisionError,
 };
 pub use store_error::{StoreError, StoreErrorKind};
 pub use task_ids::TaskIds;
+pub use update_error::UpdateError;
+pub use update_targets::UpdateTargets;
 pub use v1::{
     MAX_V1_FILE_BYTES, MAX_V1_RECORD_BYTES, V1Directories, V1Directory, V1Error, V1File, V1Format, V1Names,
     V1ParseError,

@@ -1,6 +1,6 @@
 //! Records of the existing tool, version 1: their directories, and how one is written down.
 
-use crate::{Cause, Content};
+use crate::{Content, FileError};
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::v1::{NotImportable, V1Record};
 
@@ -50,16 +50,8 @@ pub enum V1Error {
         found: &'static str,
     },
     /// It could not be read.
-    #[error("{operation} {host_path}")]
-    Io {
-        /// What was being done.
-        operation: &'static str,
-        /// To what, escaped for people.
-        host_path: String,
-        /// What the system said.
-        #[source]
-        source: Cause,
-    },
+    #[error(transparent)]
+    Io(#[from] FileError),
 }
 
 /// Names of record directories; see [`V1Directories::names`].

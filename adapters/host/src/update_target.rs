@@ -2,7 +2,7 @@
 
 use crate::installation::{InstallationProbe, escaped, refusal};
 use isobox_domain::update_target::{Access, Package, UpdateTarget};
-use isobox_ports::{UpdateError, UpdateTargets};
+use isobox_ports::{FileError, UpdateError, UpdateTargets};
 use nix::unistd::geteuid;
 use std::fs::{self, File, Metadata};
 use std::io::{self, BufRead, BufReader, Read};
@@ -32,7 +32,7 @@ impl UpdateTargets for PathUpdateTargets {
     fn find(&self) -> Result<Option<UpdateTarget>, UpdateError> {
         let found = self.probe.all("isobox");
         let Some(((on_path, metadata), others)) = found.split_first() else { return Ok(None) };
-        let failed = |source: io::Error| UpdateError::Io {
+        let failed = |source: io::Error| FileError {
             operation: "resolve",
             host_path: escaped(on_path),
             source: Box::new(source),

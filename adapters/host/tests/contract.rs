@@ -2,16 +2,18 @@
 
 use isobox_domain::policy::ProjectPolicy;
 use isobox_host::{
-    Directories, FsPolicyPins, FsProjectFiles, InstallationProbe, POLICY_PATH, PolicyTrustProbe, RandomTaskIds,
-    SystemClock, YamlPolicySource,
+    Directories, FsPolicyPins, FsProjectFiles, InstallationProbe, POLICY_PATH, PathUpdateTargets, PolicyTrustProbe,
+    RandomTaskIds, SystemClock, YamlPolicySource,
 };
 use isobox_ports::contract::host_probe::{self, Looked};
 use isobox_ports::contract::machine::{clock_cases, task_ids_cases};
 use isobox_ports::contract::policy_pins::{self, Damage, PinsFixture};
 use isobox_ports::contract::policy_source::{self, InPlace};
 use isobox_ports::contract::project_files::{self, LinkTarget, Project};
-use isobox_ports::{PolicyError, PolicyPins, ProjectFiles};
+use isobox_ports::contract::update_targets::{self, UpdateTargetsFixture};
+use isobox_ports::{PolicyError, PolicyPins, ProjectFiles, UpdateTargets};
 use libtest_mimic::Arguments;
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -162,12 +164,78 @@ fn policy_trust() -> Looked {
     Looked { probe: Box::new(probe), watched: vec![home.path().to_owned()], kept: Box::new(home) }
 }
 
+/// A PATH of five directories, which are filled one after the other.
+struct Machine {
+    directory: TempDir,
+    targets: PathUpdateTargets,
+}
+
+impl Machine {
+    const PLACES: [&str; 5] = ["1", "2", "3", "4", "5"];
+
+    fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let root = directory.path().canonicalize().expect("it is there");
+        let path = std::env::join_paths(Self::PLACES.map(|place| root.join(place))).expect("a PATH");
+        let probe = InstallationProbe::new("1.2.3", path, None, Directories::from_variables(|_| None));
+        Self { targets: PathUpdateTargets::new(probe, &root), directory }
+    }
+
+    fn next(&self) -> PathBuf {
+        let root = self.directory.path().canonicalize().expect("it is there");
+        let places = Self::PLACES.map(|place| root.join(place));
+        let place = places.into_iter().find(|place| !place.exists()).expect("there is a place left");
+        fs::create_dir(&place).expect("a directory");
+        place.join("isobox")
+    }
+
+    fn program(&self, path: &Path) {
+        let mark = self.directory.path().join("started");
+        fs::write(path, format!("#!/bin/sh\ntouch {}\n", mark.display())).expect("write");
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("chmod");
+    }
+}
+
+impl UpdateTargetsFixture for Machine {
+    fn targets(&self) -> &dyn UpdateTargets {
+        &self.targets
+    }
+
+    fn put(&self) -> Vec<u8> {
+        let place = self.next();
+        self.program(&place);
+        place.into_os_string().into_encoded_bytes()
+    }
+
+    fn put_link(&self, to: &[u8]) -> Vec<u8> {
+        let (place, to) = (self.next(), self.directory.path().join(OsStr::from_bytes(to)));
+        self.program(&to);
+        symlink(to, &place).expect("a link");
+        place.into_os_string().into_encoded_bytes()
+    }
+
+    fn state(&self) -> Vec<String> {
+        let list = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
+        let below = Self::PLACES.iter().flat_map(|place| list(self.directory.path().join(place)));
+        let all = list(self.directory.path().to_owned()).chain(below);
+        let mut state: Vec<String> = all
+            .map(|entry| {
+                let found = entry.path().symlink_metadata().expect("it is there");
+                format!("{} {:?} {:?}", entry.path().display(), found.permissions(), found.modified().ok())
+            })
+            .collect();
+        state.sort();
+        state
+    }
+}
+
 fn main() -> ExitCode {
     let mut trials = policy_source::cases("yaml", load);
     trials.extend(clock_cases("system", || SystemClock));
     trials.extend(task_ids_cases("random", || RandomTaskIds));
     trials.extend(policy_pins::cases("private_files", Pins::new));
     trials.extend(project_files::cases("handles", Folder::new));
+    trials.extend(update_targets::cases("path", Machine::new));
     trials.extend(host_probe::cases("installation", installation));
     trials.extend(host_probe::cases("policy", policy));
     trials.extend(host_probe::cases("policy_trust", policy_trust));

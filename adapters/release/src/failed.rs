@@ -1,12 +1,12 @@
 //! The errors that the modules of this crate make alike.
 
 use isobox_domain::escape::Escaped;
-use isobox_ports::{Cause, UpdateError};
+use isobox_ports::{Cause, FileError, UpdateError};
 use std::path::Path;
 
 /// An error of `operation` on a file.
 pub(crate) fn io<E: Into<Cause>>(operation: &'static str, host_path: &Path) -> impl FnOnce(E) -> UpdateError {
-    move |source| UpdateError::Io { operation, host_path: shown(host_path), source: source.into() }
+    move |source| UpdateError::Io(FileError { operation, host_path: shown(host_path), source: source.into() })
 }
 
 /// A program that is of no use, and why.

@@ -2,9 +2,9 @@
 
 use crate::identity::identify;
 use crate::{failed, unpack};
-use isobox_domain::release::{Archive, Identity, Version};
+use isobox_domain::release::{Identity, ReleaseFile, Version};
 use isobox_domain::update_target::UpdateTarget;
-use isobox_ports::{FetchArchive, Installation, UpdateError};
+use isobox_ports::{FetchRelease, Installation, UpdateError};
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -31,17 +31,17 @@ impl Installation for FsInstallation {
     fn replace(
         &self,
         target: &UpdateTarget,
-        archive: &Archive,
-        fetch: &FetchArchive<'_>,
+        release: &ReleaseFile,
+        fetch: &FetchRelease<'_>,
     ) -> Result<String, UpdateError> {
         let held = Held::lock(target)?;
         held.sweep();
-        let new = held.unpacked(archive, fetch)?;
+        let new = held.unpacked(release, fetch)?;
         // By the name that a person knows: the file beside the target is gone when the error is read.
-        let name = Path::new(&archive.file);
+        let name = Path::new(&release.name);
         let found = identify(&new, name)?.version;
-        if found != archive.version {
-            return Err(failed::unusable(name, format!("version {} expected, found {found}", archive.version)));
+        if found != release.version {
+            return Err(failed::unusable(name, format!("version {} expected, found {found}", release.version)));
         }
         held.unchanged()?;
         held.keep()?;
@@ -110,18 +110,18 @@ impl Held {
         made.map_err(failed::io("make a file in", &self.directory))
     }
 
-    /// The program in the archive, on the disk beside the one that it is to replace, with its owner and mode.
-    fn unpacked(&self, archive: &Archive, fetch: &FetchArchive<'_>) -> Result<TempPath, UpdateError> {
+    /// The program in the Release File, on the disk beside the one that it is to replace, with its owner and mode.
+    fn unpacked(&self, release: &ReleaseFile, fetch: &FetchRelease<'_>) -> Result<TempPath, UpdateError> {
         // Without a name: nothing of it outlives this process.
         let mut compressed =
             tempfile::tempfile_in(&self.directory).map_err(failed::io("make a file in", &self.directory))?;
         let mut buffered = BufWriter::new(&mut compressed);
         fetch(&mut buffered)?;
-        buffered.flush().map_err(failed::io("write a copy of", archive.file.as_ref()))?;
+        buffered.flush().map_err(failed::io("write a copy of", release.name.as_ref()))?;
         drop(buffered);
         let mut new = self.unfinished()?;
-        unpack::program(archive, &mut compressed, new.as_file_mut())
-            .map_err(failed::io("unpack", archive.file.as_ref()))?;
+        unpack::program(release, &mut compressed, new.as_file_mut())
+            .map_err(failed::io("unpack", release.name.as_ref()))?;
         self.dress(new.as_file()).map_err(failed::io("finish", new.path()))?;
         // Closed here: a program that somebody may write to cannot be executed, see execve(2), ETXTBSY.
         Ok(new.into_temp_path())

@@ -1,4 +1,4 @@
-//! Releases of isobox: their signed index and archives by URL, and the replacement of an installed program by one.
+//! Releases of isobox: their signed index and Release Files by URL, and the replacement of an installed program by one.
 #![forbid(unsafe_code)]
 
 mod failed;

@@ -1,4 +1,4 @@
-//! Where releases lie: a URL under which the index, its signature and the archives have plain names.
+//! Where releases lie: a URL under which the index, its signature and the Release Files have plain names.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -4,7 +4,7 @@ use crate::failed;
 use crate::http::{self, Scheme};
 use crate::key::TrustedKeys;
 use crate::place::{Located, Place};
-use isobox_domain::release::{Archive, MAX_INDEX_BYTES, ReleaseIndex, Sha256};
+use isobox_domain::release::{MAX_INDEX_BYTES, ReleaseFile, ReleaseIndex, Sha256};
 use isobox_ports::{Cause, ReleaseSource, UpdateError};
 use sha2::Digest;
 use std::fs::File;
@@ -71,10 +71,10 @@ impl ReleaseSource for SignedReleaseSource {
         ReleaseIndex::parse(&index).map_err(|error| self.untrusted(INDEX_NAME, error.to_string()))
     }
 
-    fn fetch(&self, archive: &Archive, into: &mut dyn Write) -> Result<(), UpdateError> {
-        let name = &archive.file;
+    fn fetch(&self, file: &ReleaseFile, into: &mut dyn Write) -> Result<(), UpdateError> {
+        let name = &file.name;
         // One byte more than there should be is enough to know.
-        let mut body = self.open(name)?.take(archive.bytes + 1);
+        let mut body = self.open(name)?.take(file.bytes + 1);
         let (mut hash, mut found, mut buffer) = (sha2::Sha256::new(), 0, vec![0; 64 << 10]);
         loop {
             let read = match body.read(&mut buffer) {
@@ -87,15 +87,15 @@ impl ReleaseSource for SignedReleaseSource {
             found += read as u64;
             into.write_all(&buffer[..read]).map_err(failed::io("write a copy of", name.as_ref()))?;
         }
-        let expected = archive.bytes;
+        let expected = file.bytes;
         if found != expected {
             let found = if found > expected { "more".to_owned() } else { found.to_string() };
             return Err(self.untrusted(name, format!("{expected} bytes expected, found {found}")));
         }
         let found = Sha256(hash.finalize().into());
-        match found == archive.sha256 {
+        match found == file.sha256 {
             true => Ok(()),
-            false => Err(self.untrusted(name, format!("SHA-256 {} expected, found {found}", archive.sha256))),
+            false => Err(self.untrusted(name, format!("SHA-256 {} expected, found {found}", file.sha256))),
         }
     }
 }

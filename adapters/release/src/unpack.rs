@@ -1,19 +1,19 @@
-//! The program in an archive: one file of a tar that gzip compressed. Nothing else in it is looked at.
+//! The program in a Release File: one file of a tar that gzip compressed. Nothing else in it is looked at.
 
 use flate2::bufread::GzDecoder;
-use isobox_domain::release::{Archive, MAX_PROGRAM_BYTES};
+use isobox_domain::release::{MAX_PROGRAM_BYTES, ReleaseFile};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, Write};
 
 /// Writes the program in `compressed`, whose bytes are those that the signed index describes, to `into`.
-pub(crate) fn program(archive: &Archive, compressed: &mut File, into: &mut File) -> io::Result<()> {
+pub(crate) fn program(release: &ReleaseFile, compressed: &mut File, into: &mut File) -> io::Result<()> {
     compressed.rewind()?;
-    let wanted = archive.program_path();
+    let wanted = release.program_path();
     // Whoever signed it may have erred: what it unpacks to has a limit even so.
     let unpacked = GzDecoder::new(BufReader::new(compressed)).take(2 * MAX_PROGRAM_BYTES);
     let mut tar = tar::Archive::new(unpacked);
-    // Raw: an entry is known by its own header. Longer names are entries of their own, as long as an archive likes, and
+    // Raw: an entry is known by its own header. Longer names are entries of their own, as long as whoever made it likes, and
     // would be read into memory; see tar(5), "GNU tar archives" and "Pax Interchange Format".
     for entry in tar.entries()?.raw(true) {
         let mut entry = entry?;
@@ -42,9 +42,9 @@ mod tests {
     use std::io::SeekFrom;
     use tar::{EntryType, Header};
 
-    fn archive() -> Archive {
+    fn release() -> ReleaseFile {
         let (version, platform) = (Version::new(1, 0, 0), Platform::X86_64);
-        Archive { version, platform, bytes: 1, sha256: Sha256([0; 32]), file: "a".to_owned() }
+        ReleaseFile { version, platform, bytes: 1, sha256: Sha256([0; 32]), name: "a".to_owned() }
     }
 
     fn unpacked(entries: &[(EntryType, &str, &[u8])]) -> io::Result<Vec<u8>> {
@@ -57,7 +57,7 @@ mod tests {
         }
         let mut compressed = tar.into_inner()?.finish()?;
         let mut into = tempfile::tempfile()?;
-        program(&archive(), &mut compressed, &mut into)?;
+        program(&release(), &mut compressed, &mut into)?;
         into.seek(SeekFrom::Start(0))?;
         let mut content = Vec::new();
         into.read_to_end(&mut content)?;
@@ -102,6 +102,6 @@ mod tests {
     fn what_is_no_archive_is_an_error() {
         let (mut compressed, mut into) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
         compressed.write_all(b"no gzip").unwrap();
-        assert!(program(&archive(), &mut compressed, &mut into).is_err());
+        assert!(program(&release(), &mut compressed, &mut into).is_err());
     }
 }

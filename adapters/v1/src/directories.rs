@@ -4,7 +4,9 @@ use crate::shown;
 use isobox_domain::content::parse_hex;
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::v1::RECORD_FILE;
-use isobox_ports::{MAX_V1_FILE_BYTES, MAX_V1_RECORD_BYTES, V1Directories, V1Directory, V1Error, V1File, V1Names};
+use isobox_ports::{
+    FileError, MAX_V1_FILE_BYTES, MAX_V1_RECORD_BYTES, V1Directories, V1Directory, V1Error, V1File, V1Names,
+};
 use nix::dir::Dir;
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, OpenHow, ResolveFlag, openat2};
@@ -56,7 +58,7 @@ impl FsV1Directories {
 }
 
 fn own_name(host_path: &Path) -> Result<Vec<u8>, V1Error> {
-    let failed = |source: io::Error| V1Error::Io {
+    let failed = |source: io::Error| FileError {
         operation: "find the name of",
         host_path: shown(host_path),
         source: source.into(),
@@ -99,7 +101,7 @@ impl V1Directory for RecordDirectory {
         };
         let mut json = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
         let read = content.read_to_end(&mut json);
-        read.map_err(|source| V1Error::Io {
+        read.map_err(|source| FileError {
             operation: "read",
             host_path: shown(&self.host_path.join(RECORD_FILE)),
             source: source.into(),
@@ -176,7 +178,7 @@ fn failure(operation: &'static str, host_path: &Path, errno: Errno) -> V1Error {
         Errno::ELOOP => V1Error::Refused { host_path, found: "a symbolic link, or lies behind one" },
         Errno::EXDEV => V1Error::Refused { host_path, found: "outside of the directory, or on another file system" },
         Errno::ENOTDIR => V1Error::Refused { host_path, found: "no directory, or lies behind something that is none" },
-        errno => V1Error::Io { operation, host_path, source: io::Error::from(errno).into() },
+        errno => V1Error::Io(FileError { operation, host_path, source: io::Error::from(errno).into() }),
     }
 }
 

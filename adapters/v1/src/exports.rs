@@ -2,7 +2,7 @@
 
 use crate::shown;
 use isobox_domain::repo_path::RepoPath;
-use isobox_ports::{Export, ExportError, Exports};
+use isobox_ports::{Export, ExportError, Exports, FileError};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use std::ffi::OsStr;
@@ -80,5 +80,5 @@ fn write(host_path: &Path, content: &mut dyn Read) -> io::Result<()> {
 }
 
 fn failure(operation: &'static str, host_path: &Path, source: io::Error) -> ExportError {
-    ExportError::Io { operation, host_path: shown(host_path), source: source.into() }
+    ExportError::Io(FileError { operation, host_path: shown(host_path), source: source.into() })
 }

@@ -20,12 +20,12 @@ pub(crate) enum Done {
 pub(crate) fn text(plan: &Plan, done: &Done) -> String {
     let (installed, file) = (&plan.installed.version, Escaped(&plan.target.file));
     match (&plan.step, done) {
-        (Choice::Newer(archive), Done::Checked) => {
-            format!("isobox {} can replace {installed} at {file}: run `isobox update`", archive.version)
+        (Choice::Newer(release), Done::Checked) => {
+            format!("isobox {} can replace {installed} at {file}: run `isobox update`", release.version)
         }
-        (Choice::Newer(archive), Done::Updated(kept)) => format!(
+        (Choice::Newer(release), Done::Updated(kept)) => format!(
             "isobox {} has replaced {installed} at {file}\n{kept} is the one before; `isobox update --rollback` puts it back",
-            archive.version
+            release.version
         ),
         (Choice::Current, _) => format!("isobox {installed} at {file} is the newest release"),
         (Choice::Ahead(newest), _) => {
@@ -45,13 +45,13 @@ pub(crate) fn rolled_back(target: &UpdateTarget, version: &Version) -> String {
 /// For programs: a document of schema `isobox.update/v1`.
 pub(crate) fn document(plan: &Plan, done: &Done) -> Value {
     let (state, newest) = match &plan.step {
-        Choice::Newer(archive) => ("newer", Some(&archive.version)),
+        Choice::Newer(release) => ("newer", Some(&release.version)),
         Choice::Current => ("current", Some(&plan.installed.version)),
         Choice::Ahead(newest) => ("ahead", Some(newest)),
         Choice::Unavailable => ("none", None),
     };
-    let archive = match &plan.step {
-        Choice::Newer(archive) => Some(archive),
+    let release = match &plan.step {
+        Choice::Newer(release) => Some(release),
         _ => None,
     };
     let kept = match done {
@@ -64,10 +64,10 @@ pub(crate) fn document(plan: &Plan, done: &Done) -> Value {
         "state": state,
         "installed": plan.installed.version.to_string(),
         "newest": newest.map(Version::to_string),
-        "archive": archive.map(|archive| json!({
-            "file": archive.file,
-            "bytes": archive.bytes,
-            "sha256": archive.sha256.to_string(),
+        "release_file": release.map(|file| json!({
+            "name": file.name,
+            "bytes": file.bytes,
+            "sha256": file.sha256.to_string(),
         })),
         "kept": kept,
         "target": target(&plan.target),
@@ -82,7 +82,7 @@ pub(crate) fn rolled_back_document(found: &UpdateTarget, version: &Version) -> V
         "state": null,
         "installed": version.to_string(),
         "newest": null,
-        "archive": null,
+        "release_file": null,
         "kept": null,
         "target": target(found),
     })

@@ -116,7 +116,7 @@ fn unreadable(error: V1Error) -> Failure {
     let message = error.to_string();
     let failure = Failure::new(crate::failure::FailureKind::General, message);
     match error {
-        V1Error::Io { source, .. } => failure.because(source),
+        V1Error::Io(error) => failure.because(error.source),
         V1Error::Refused { .. } => failure,
     }
 }

@@ -65,10 +65,10 @@ pub(crate) fn check(ports: &Ports<'_>, publisher: &Publisher<'_>) -> Result<Plan
 
 /// Does what a plan of [`check`] says: where the program before is kept, if there was anything to do.
 pub(crate) fn perform(ports: &Ports<'_>, publisher: &Publisher<'_>, plan: &Plan) -> Result<Option<String>, Refused> {
-    let Choice::Newer(archive) = &plan.step else { return Ok(None) };
+    let Choice::Newer(release) = &plan.step else { return Ok(None) };
     allowed(&plan.target)?;
-    let fetch = |into: &mut dyn std::io::Write| publisher.source.fetch(archive, into);
-    Ok(Some(ports.installation.replace(&plan.target, archive, &fetch)?))
+    let fetch = |into: &mut dyn std::io::Write| publisher.source.fetch(release, into);
+    Ok(Some(ports.installation.replace(&plan.target, release, &fetch)?))
 }
 
 /// Goes back to the program that the last update replaced: the program's place, and the version that is there now.

@@ -1,6 +1,6 @@
-//! The index of releases as text: one archive a line, so that a shell reads it as exactly as isobox does.
+//! The index of releases as text: one Release File a line, so that a shell reads it as exactly as isobox does.
 
-use super::{Archive, MAX_ARCHIVE_BYTES, MAX_INDEX_BYTES, Platform, Sha256, Version};
+use super::{MAX_INDEX_BYTES, MAX_RELEASE_FILE_BYTES, Platform, ReleaseFile, Sha256, Version};
 
 /// The first line of an index.
 const HEADER: &str = "isobox-releases/v1";
@@ -8,7 +8,7 @@ const HEADER: &str = "isobox-releases/v1";
 /// The releases that a publisher offers. The text that it is parsed from must be verified before it gets here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReleaseIndex {
-    archives: Vec<Archive>,
+    files: Vec<ReleaseFile>,
 }
 
 /// Why a text is no index.
@@ -34,9 +34,9 @@ pub enum IndexError {
 }
 
 impl ReleaseIndex {
-    /// Parses an index: the header, then a line `archive VERSION PLATFORM BYTES SHA256 FILE` for each archive.
+    /// Parses an index: the header, then a line `archive VERSION PLATFORM BYTES SHA256 NAME` for each Release File.
     ///
-    /// Empty lines, those that begin with `#`, those whose first word is another, and archives for other platforms are
+    /// Empty lines, those that begin with `#`, those whose first word is another, and files for other platforms are
     /// passed over, so that an index can say more in the future. Anything else is an error.
     pub fn parse(bytes: &[u8]) -> Result<Self, IndexError> {
         let length = bytes.len() as u64;
@@ -48,57 +48,58 @@ impl ReleaseIndex {
         if lines.next() != Some(HEADER) {
             return Err(IndexError::NoIndex);
         }
-        let mut archives: Vec<Archive> = Vec::new();
+        let mut files: Vec<ReleaseFile> = Vec::new();
         for (number, line) in (2..).zip(lines) {
             let wrong = |problem| IndexError::Line { line: number, problem };
-            archives.extend(archive(line).map_err(wrong)?);
+            files.extend(release_file(line).map_err(wrong)?);
         }
-        Self::of(archives)
+        Self::of(files)
     }
 
     // Sorted to find what is named twice in the time that sorting takes, however long the index.
-    fn of(mut archives: Vec<Archive>) -> Result<Self, IndexError> {
-        archives.sort_by(|one, other| {
+    fn of(mut files: Vec<ReleaseFile>) -> Result<Self, IndexError> {
+        files.sort_by(|one, other| {
             one.version.cmp(&other.version).then_with(|| one.platform.name().cmp(other.platform.name()))
         });
-        let is_twice = |pair: &&[Archive]| (&pair[0].version, pair[0].platform) == (&pair[1].version, pair[1].platform);
-        if let Some([archive, _]) = archives.windows(2).find(is_twice) {
-            return Err(IndexError::Twice(format!("version {} for {}", archive.version, archive.platform.name())));
+        let is_twice =
+            |pair: &&[ReleaseFile]| (&pair[0].version, pair[0].platform) == (&pair[1].version, pair[1].platform);
+        if let Some([file, _]) = files.windows(2).find(is_twice) {
+            return Err(IndexError::Twice(format!("version {} for {}", file.version, file.platform.name())));
         }
-        Ok(Self { archives })
+        Ok(Self { files })
     }
 
-    /// Every archive, by version.
-    pub fn archives(&self) -> &[Archive] {
-        &self.archives
+    /// Every Release File, by version.
+    pub fn files(&self) -> &[ReleaseFile] {
+        &self.files
     }
 }
 
-fn archive(line: &str) -> Result<Option<Archive>, String> {
+fn release_file(line: &str) -> Result<Option<ReleaseFile>, String> {
     let mut words = line.split(' ');
     if words.next() != Some("archive") {
         return Ok(None);
     }
     let words: Vec<&str> = words.collect();
-    let [version, platform, bytes, sha256, file] = words[..] else {
+    let [version, platform, bytes, sha256, name] = words[..] else {
         return Err(format!("`archive` is followed by five words, found {}", words.len()));
     };
     let version = version.parse::<Version>().map_err(|error| format!("the version: {error}"))?;
     let Some(platform) = Platform::ALL.into_iter().find(|known| known.name() == platform) else {
         return Ok(None);
     };
-    let bytes = bytes.parse().ok().filter(|bytes| (1..=MAX_ARCHIVE_BYTES).contains(bytes));
-    let bytes = bytes.ok_or_else(|| format!("an archive has 1 to {MAX_ARCHIVE_BYTES} bytes"))?;
+    let bytes = bytes.parse().ok().filter(|bytes| (1..=MAX_RELEASE_FILE_BYTES).contains(bytes));
+    let bytes = bytes.ok_or_else(|| format!("a release file has 1 to {MAX_RELEASE_FILE_BYTES} bytes"))?;
     let sha256 = crate::content::parse_hex(sha256).ok_or("a SHA-256 has 64 hex digits, in lower case")?;
-    let file = plain_name(file).ok_or("a file is one plain name of letters, digits, `.`, `_`, `+` and `-`")?;
-    Ok(Some(Archive { version, platform, bytes, sha256: Sha256(sha256), file }))
+    let name = plain_name(name).ok_or("a release file has one plain name of letters, digits, `.`, `_`, `+` and `-`")?;
+    Ok(Some(ReleaseFile { version, platform, bytes, sha256: Sha256(sha256), name }))
 }
 
 // It becomes part of a URL and of messages: nothing in it leads elsewhere or has to be escaped.
-fn plain_name(file: &str) -> Option<String> {
+fn plain_name(name: &str) -> Option<String> {
     let is_plain = |c: u8| c.is_ascii_alphanumeric() || b"._+-".contains(&c);
-    let is_name = (1..=200).contains(&file.len()) && file.bytes().all(is_plain) && !file.starts_with(['.', '-']);
-    is_name.then(|| file.to_owned())
+    let is_name = (1..=200).contains(&name.len()) && name.bytes().all(is_plain) && !name.starts_with(['.', '-']);
+    is_name.then(|| name.to_owned())
 }
 
 #[cfg(test)]
@@ -110,7 +111,7 @@ mod tests {
 
     fn parsed(lines: &str) -> Result<usize, String> {
         let text = format!("{HEADER}\n{}", lines.replace("HASH", HASH));
-        ReleaseIndex::parse(text.as_bytes()).map(|index| index.archives.len()).map_err(|error| error.to_string())
+        ReleaseIndex::parse(text.as_bytes()).map(|index| index.files.len()).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -119,9 +120,9 @@ mod tests {
             archive 1.0.0 x86_64-unknown-linux-musl 7 HASH isobox-1.0.0.tar.gz\n";
         assert_eq!(parsed(lines), Ok(1));
         let index = ReleaseIndex::parse(format!("{HEADER}\n{}", lines.replace("HASH", HASH)).as_bytes()).unwrap();
-        let archive = &index.archives()[0];
-        assert_eq!((archive.bytes, archive.sha256.to_string()), (7, HASH.to_owned()));
-        assert_eq!(archive.program_path(), "isobox-1.0.0-x86_64-unknown-linux-musl/isobox");
+        let file = &index.files()[0];
+        assert_eq!((file.bytes, file.sha256.to_string()), (7, HASH.to_owned()));
+        assert_eq!(file.program_path(), "isobox-1.0.0-x86_64-unknown-linux-musl/isobox");
     }
 
     #[test]
@@ -130,14 +131,14 @@ mod tests {
             ("archive 1.0 x86_64-unknown-linux-musl 1 HASH a", "line 2: the version: "),
             ("archive 1.0.0 x86_64-unknown-linux-musl 1 HASH", "line 2: `archive` is followed by five words, found 4"),
             ("archive  1.0.0 x86_64-unknown-linux-musl 1 HASH a", "line 2: `archive` is followed by five words"),
-            ("archive 1.0.0 x86_64-unknown-linux-musl 0 HASH a", "line 2: an archive has 1 to"),
-            ("archive 1.0.0 x86_64-unknown-linux-musl 268435457 HASH a", "line 2: an archive has 1 to"),
-            ("archive 1.0.0 x86_64-unknown-linux-musl -1 HASH a", "line 2: an archive has 1 to"),
+            ("archive 1.0.0 x86_64-unknown-linux-musl 0 HASH a", "line 2: a release file has 1 to"),
+            ("archive 1.0.0 x86_64-unknown-linux-musl 268435457 HASH a", "line 2: a release file has 1 to"),
+            ("archive 1.0.0 x86_64-unknown-linux-musl -1 HASH a", "line 2: a release file has 1 to"),
             ("archive 1.0.0 x86_64-unknown-linux-musl 1 00 a", "line 2: a SHA-256 has 64 hex digits"),
-            ("archive 1.0.0 x86_64-unknown-linux-musl 1 HASH ../a", "line 2: a file is one plain name"),
-            ("archive 1.0.0 x86_64-unknown-linux-musl 1 HASH .a", "line 2: a file is one plain name"),
-            ("archive 1.0.0 x86_64-unknown-linux-musl 1 HASH http://a/b", "line 2: a file is one plain name"),
-            ("archive 1.0.0 x86_64-unknown-linux-musl 1 HASH a%2fb", "line 2: a file is one plain name"),
+            ("archive 1.0.0 x86_64-unknown-linux-musl 1 HASH ../a", "line 2: a release file has one plain name"),
+            ("archive 1.0.0 x86_64-unknown-linux-musl 1 HASH .a", "line 2: a release file has one plain name"),
+            ("archive 1.0.0 x86_64-unknown-linux-musl 1 HASH http://a/b", "line 2: a release file has one plain name"),
+            ("archive 1.0.0 x86_64-unknown-linux-musl 1 HASH a%2fb", "line 2: a release file has one plain name"),
         ] {
             let found = parsed(&format!("{line}\n")).unwrap_err();
             assert!(found.starts_with(problem), "{line}: {found}");

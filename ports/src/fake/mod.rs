@@ -1,21 +1,27 @@
 //! Fakes with state that obey the contracts, for tests of what stands on the ports.
 
+mod installation;
 mod machine;
 mod open_attempts;
 mod policy_pins;
 mod project_files;
 mod recording_sink;
+mod release_source;
 mod repository;
 mod runtime_backend;
 mod store;
 mod store_attempt;
+mod update_targets;
 mod workspaces;
 
+pub use installation::InMemoryInstallation;
 pub use machine::{CountingTaskIds, FixedClock};
 pub use policy_pins::InMemoryPolicyPins;
 pub use project_files::InMemoryProjectFiles;
 pub use recording_sink::RecordingSink;
+pub use release_source::InMemoryReleases;
 pub use repository::InMemoryRepository;
 pub use runtime_backend::{Line, Performance, Scene, ScriptedBackend};
 pub use store::InMemoryStore;
+pub use update_targets::InMemoryUpdateTargets;
 pub use workspaces::{DirectoryWorkspaces, Files};
