@@ -206,7 +206,7 @@ pub(crate) struct Initialised {
     /// Paths from the root that were written.
     pub(crate) written: Vec<isobox_domain::repo_path::RepoPath>,
     /// Whether its policy is trusted.
-    pub(crate) trust: init::Trust,
+    pub(crate) trust: init::InitialTrust,
 }
 
 /// Sets up the repository around `directory`.

@@ -178,7 +178,7 @@ pub enum Fact {
     /// The policy file cannot be used: every mistake, with its place and excerpt.
     BadPolicy(Vec<Refused>),
     /// Whether this user trusts the policy file that was read: its host path, and that.
-    PolicyTrust(String, Trust),
+    PolicyTrust(String, PolicyTrust),
     /// The Task Store: its host path and health.
     Store(String, StoreHealth),
     /// Whether the Task Store, or the place where it would be made, could be written to.
@@ -189,7 +189,7 @@ pub enum Fact {
 
 /// Whether a user trusts a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trust {
+pub enum PolicyTrust {
     /// This very file.
     Given,
     /// Not this one.

@@ -166,10 +166,15 @@ impl UpdateTarget {
 /// Why a program that was built as `identity` says is not replaced by a release; `None` if it may be. A key that the
 /// user names is the word that it should be.
 pub fn refused_build(identity: &Identity, key: KeyFrom) -> Option<Refusal> {
-    (identity.build == Build::Development && key == KeyFrom::Build).then(|| Refusal {
+    (identity.build == Build::Development && key == KeyFrom::Build).then(keyless)
+}
+
+/// Why a program that has no key of releases in it takes none.
+pub fn keyless() -> Refusal {
+    Refusal {
         why: "is a development build, which has no key of releases in it".to_owned(),
         hint: "build it again from its source, or name the key of the releases that you trust with --key".to_owned(),
-    })
+    }
 }
 
 /// Who named the key that releases must be signed with.

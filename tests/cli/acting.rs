@@ -1,21 +1,14 @@
 //! The output of the commands that act, each in a project of its own, as every user.
 
 use crate::transcript::{Transcript, users};
-use isobox_tests::{Project, User};
-
-fn set_up(user: User) -> Project {
-    let project = Project::of_fixed_length(user);
-    project.isobox(&["init"]);
-    project.commit_all("Set up isobox");
-    project
-}
+use isobox_tests::Project;
 
 /// Runs `act` in two fresh projects, piped in one and on a terminal in the other, and compares what both print.
 fn acted(name: &str, prepare: impl Fn(&Project), commands: &[&[&str]]) {
     for user in users() {
         let mut text = String::new();
         for way in [Transcript::piped, Transcript::on_the_terminal] {
-            let project = set_up(*user);
+            let project = Project::initialised_of_fixed_length(*user);
             prepare(&project);
             let mut transcript = Transcript::of(project);
             commands.iter().for_each(|arguments| way(&mut transcript, arguments));

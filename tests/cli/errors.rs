@@ -6,13 +6,6 @@ use std::collections::HashMap;
 
 const POLICY: &str = ".isobox/config.yaml";
 
-fn set_up(user: User) -> Project {
-    let project = Project::of_fixed_length(user);
-    project.isobox(&["init"]);
-    project.commit_all("Set up isobox");
-    project
-}
-
 /// Looks at errors in a project that was prepared, as every user.
 fn errors(name: &str, prepare: impl Fn(User) -> Project, commands: &[&[&str]]) {
     for user in users() {
@@ -75,7 +68,7 @@ fn places_that_cannot_be_used_are_told() {
 #[test]
 fn tasks_that_are_not_there_are_told() {
     let with_a_task = |user| {
-        let project = set_up(user);
+        let project = Project::initialised_of_fixed_length(user);
         project.isobox(&["tool", "--", "sh", "-c", "exit 3"]);
         project
     };
@@ -99,7 +92,7 @@ fn tasks_that_are_not_there_are_told() {
 #[test]
 fn an_ambiguous_id_lists_what_it_could_mean() {
     for user in users() {
-        let project = set_up(*user);
+        let project = Project::initialised_of_fixed_length(*user);
         let mut known = HashMap::new();
         let digit = loop {
             let tool = project.isobox(&["tool", "--", "true"]);
@@ -119,7 +112,7 @@ fn an_ambiguous_id_lists_what_it_could_mean() {
 #[test]
 fn a_repository_that_is_not_clean_is_told_with_what_is_in_the_way() {
     let dirty = |user| {
-        let project = set_up(user);
+        let project = Project::initialised_of_fixed_length(user);
         project.isobox(&["tool", "--", "sh", "-c", "echo more >> README.md"]);
         project.write("README.md", "changed\n");
         project.write("a name\twith a tab", "");
@@ -131,7 +124,7 @@ fn a_repository_that_is_not_clean_is_told_with_what_is_in_the_way() {
 #[test]
 fn a_promotion_that_cannot_be_is_told_with_what_to_do() {
     let moved = |user| {
-        let project = set_up(user);
+        let project = Project::initialised_of_fixed_length(user);
         for script in ["echo one >> README.md", "echo two >> README.md"] {
             project.isobox(&["tool", "--", "sh", "-c", script]);
         }
@@ -140,7 +133,7 @@ fn a_promotion_that_cannot_be_is_told_with_what_to_do() {
         project
     };
     let unconfirmed = |user| {
-        let project = set_up(user);
+        let project = Project::initialised_of_fixed_length(user);
         project.isobox(&["tool", "--", "sh", "-c", "echo one >> README.md"]);
         project
     };
@@ -152,7 +145,7 @@ fn a_promotion_that_cannot_be_is_told_with_what_to_do() {
 fn a_policy_that_cannot_hold_is_told_with_its_place() {
     let with = |from: &'static str, to: &'static str| {
         move |user| {
-            let project = set_up(user);
+            let project = Project::initialised_of_fixed_length(user);
             project.write(POLICY, &project.read(POLICY).replace(from, to));
             project.commit_all("Policy");
             project
@@ -164,5 +157,5 @@ fn a_policy_that_cannot_hold_is_told_with_its_place() {
     errors("policy-disabled", with("enabled: true", "enabled: false"), &[tool]);
     let reads: &[&[&str]] =
         &[&["run", "--read", "/etc", "--", "true"], &["run", "--read", "/nonexistent", "--", "true"]];
-    errors("policy-read", set_up, reads);
+    errors("policy-read", Project::initialised_of_fixed_length, reads);
 }

@@ -71,11 +71,19 @@ impl Project {
 
     /// The same after `isobox init`, with what that wrote committed.
     pub fn initialised(user: User) -> Self {
-        let project = Self::bare(user);
-        let init = project.isobox(&["init"]);
+        Self::bare(user).set_up()
+    }
+
+    /// [`Project::of_fixed_length`] after `isobox init`, with what that wrote committed.
+    pub fn initialised_of_fixed_length(user: User) -> Self {
+        Self::of_fixed_length(user).set_up()
+    }
+
+    fn set_up(self) -> Self {
+        let init = self.isobox(&["init"]);
         assert_eq!(init.code, 0, "{init:?}");
-        project.commit_all("Set up isobox");
-        project
+        self.commit_all("Set up isobox");
+        self
     }
 
     /// The root of the repository.

@@ -1,8 +1,8 @@
 //! The architecture as a test: which crate may know which, and what may be written where.
 
+use isobox_tests::checkout;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Longest file, in lines. Most are a third of that.
@@ -70,21 +70,17 @@ const TECHNOLOGIES: [&str; 8] = ["gix::", "nix::", "libc::", "Errno", "serde", "
 /// What writes to a stream of the process.
 const PRINTING: [&str; 6] = ["println!", "print!", "eprintln!", "eprint!", "io::stdout()", "io::stderr()"];
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("the workspace")
-}
-
 /// Every Rust file below `directory` of the workspace, by its path from the root.
 fn rust_files(directory: &str) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
-    let mut open = vec![root().join(directory)];
+    let mut open = vec![checkout().join(directory)];
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(&folder).expect("list a folder") {
             let path = entry.expect("list a folder").path();
             if path.is_dir() && !path.ends_with("target") {
                 open.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let name = path.strip_prefix(root()).expect("below the root").to_string_lossy().into_owned();
+                let name = path.strip_prefix(checkout()).expect("below the root").to_string_lossy().into_owned();
                 files.insert(name, fs::read_to_string(&path).expect("read a file"));
             }
         }
@@ -123,7 +119,7 @@ struct Package {
 fn packages() -> Vec<Package> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let arguments = ["metadata", "--format-version=1", "--no-deps", "--offline"];
-    let output = Command::new(cargo).args(arguments).current_dir(root()).output().expect("run cargo");
+    let output = Command::new(cargo).args(arguments).current_dir(checkout()).output().expect("run cargo");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("metadata");
     let text = |value: &serde_json::Value| value.as_str().expect("text").to_owned();
@@ -232,7 +228,7 @@ fn unsafe_code_is_in_the_sandbox_alone() {
     for library in
         ["domain", "ports", "store-format", "adapters/git", "adapters/host", "adapters/release", "adapters/store"]
     {
-        let text = fs::read_to_string(root().join(library).join("src/lib.rs")).expect("a library");
+        let text = fs::read_to_string(checkout().join(library).join("src/lib.rs")).expect("a library");
         assert!(text.contains("#![forbid(unsafe_code)]"), "{library}");
     }
 }

@@ -1,15 +1,12 @@
 //! What the documents say, looked up: every link, every page of the book, every key of the policy.
 
+use isobox_tests::checkout;
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("the workspace")
-}
+use std::path::Path;
 
 fn read(path: &str) -> String {
-    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    fs::read_to_string(checkout().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 /// Where documents are, besides the root.
@@ -18,7 +15,7 @@ const FOLDERS: [&str; 5] = ["docs", "docs/adr", "docs/commands", "docs/recipes",
 /// Every document, by its path from the root.
 fn documents() -> Vec<String> {
     let below = FOLDERS.into_iter().flat_map(|folder| {
-        let entries = fs::read_dir(root().join(folder)).expect("list a folder");
+        let entries = fs::read_dir(checkout().join(folder)).expect("list a folder");
         entries.map(move |entry| format!("{folder}/{}", entry.expect("an entry").file_name().to_string_lossy()))
     });
     ["README.md".to_owned(), "CHANGELOG.md".to_owned()]
@@ -33,7 +30,7 @@ fn every_link_of_every_document_leads_somewhere() {
     let mut broken = Vec::new();
     for document in documents() {
         let text = read(&document);
-        let folder = root().join(&document).parent().expect("a folder").to_owned();
+        let folder = checkout().join(&document).parent().expect("a folder").to_owned();
         for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             let file = target.split('#').next().unwrap_or_default();
             if !target.starts_with("https://") && !file.is_empty() && !folder.join(file).exists() {
@@ -111,7 +108,7 @@ fn the_scripts_that_the_readme_names_are_there_and_executable() {
     let readme = read("README.md");
     for script in ["scripts/setup", "scripts/test"] {
         assert!(readme.contains(script), "{script}");
-        let mode = fs::metadata(root().join(script)).expect("a script").permissions().mode();
+        let mode = fs::metadata(checkout().join(script)).expect("a script").permissions().mode();
         assert_eq!(mode & 0o111, 0o111, "{script}");
     }
 }

@@ -1,5 +1,6 @@
 //! The table of faults in `docs/faults.md`: every row has tests, every test exists and attacks on the backends it should.
 
+use isobox_tests::checkout;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,16 +15,12 @@ struct Row {
     tests: Vec<String>,
 }
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("the workspace")
-}
-
 fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 fn rows() -> Vec<Row> {
-    let document = read(&root().join("docs/faults.md"));
+    let document = read(&checkout().join("docs/faults.md"));
     let lines = document.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| id "));
     lines.map(row).collect()
 }
@@ -40,7 +37,7 @@ fn row(line: &str) -> Row {
 /// Where a test has to be: files, the name of its function, and whether it is a case of a contract.
 fn places(test: &str) -> (Vec<PathBuf>, String, bool) {
     let parts: Vec<&str> = test.split("::").collect();
-    let root = root();
+    let root = checkout();
     match parts[..] {
         ["security", file, name] => (vec![root.join(format!("tests/security/{file}.rs"))], name.to_owned(), false),
         ["contract", port, name] => (vec![root.join(format!("ports/src/contract/{port}.rs"))], name.to_owned(), true),

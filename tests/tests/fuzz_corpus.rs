@@ -6,10 +6,10 @@ mod targets;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 fn fuzz() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz")
+    isobox_tests::checkout().join("fuzz")
 }
 
 fn names_in(directory: &str) -> BTreeSet<String> {

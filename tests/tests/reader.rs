@@ -10,24 +10,20 @@ use isobox_store_format::commit::Commit;
 use isobox_store_format::entry::{EntryHeader, EntryKind, HEADER_LEN};
 use isobox_store_format::format_file::StoreId;
 use isobox_store_format::scan::{Found, Scanner};
-use isobox_tests::{Project, User, ignored};
+use isobox_tests::{Project, User, checkout, ignored};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
 fn golden() -> PathBuf {
-    root().join("adapters/store/tests/golden/store")
+    checkout().join("adapters/store/tests/golden/store")
 }
 
 /// A Python that has what the reader needs, or why there is none.
 fn python() -> Result<PathBuf, String> {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let python = directory.join("reader/bin/python");
-    let requirements = root().join("tests/reader/requirements.txt");
+    let requirements = checkout().join("tests/reader/requirements.txt");
     // One that is there serves users too who could not make it.
     if has_requirements(&python, &requirements) {
         return Ok(python);
@@ -68,7 +64,7 @@ fn with_python(case: &str, test: impl FnOnce(&Path)) {
 }
 
 fn read(python: &Path, store: &Path) -> Output {
-    let program = root().join("tests/reader/read_store.py");
+    let program = checkout().join("tests/reader/read_store.py");
     Command::new(python).arg("-B").arg(program).arg(store).output().expect("run the reader")
 }
 

@@ -5,7 +5,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, one_line};
 use crate::output::console::Console;
 use crate::output::stdout::{for_documents, unwritten};
-use crate::use_case::init::Trust;
+use crate::use_case::init::InitialTrust;
 use crate::wiring;
 use isobox_domain::escape::Escaped;
 use isobox_domain::repo_path::RepoPath;
@@ -21,9 +21,9 @@ pub(super) fn init(console: Console, arguments: &InitArguments) -> Result<ExitCo
     let done = wiring::initialise(arguments.path.as_deref())?;
     print(&mut for_documents(), &done.root, &done.written).map_err(unwritten)?;
     match done.trust {
-        Trust::Given => {}
-        Trust::NotYet => console.line(UNTRUSTED),
-        Trust::NotKept(error) => {
+        InitialTrust::Given => {}
+        InitialTrust::NotYet => console.line(UNTRUSTED),
+        InitialTrust::NotKept(error) => {
             let why = one_line(&Failure::from(error));
             console.warning(&format!("the policy is asked about before it is used: {why}"));
         }

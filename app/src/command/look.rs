@@ -91,18 +91,25 @@ pub(super) fn list(console: Console, arguments: &ListArguments) -> Result<ExitCo
             Ok(())
         }
     })?;
-    let is_empty = writer.finish().map_err(unwritten)? == Listing::Empty;
-    if is_empty && !arguments.json && damaged == 0 {
+    let is_empty = writer.finish().map_err(unwritten)? == Listing::Empty && damaged == 0;
+    if !arguments.json {
+        tell_next(console, arguments, is_empty, reviewable);
+    }
+    Ok(if damaged == 0 { ExitCode::SUCCESS } else { ExitCode::STORE })
+}
+
+/// Tells below a listing what to do next.
+fn tell_next(console: Console, arguments: &ListArguments, is_empty: bool, reviewable: u64) {
+    if is_empty {
         console.line(match arguments.state.is_empty() {
             true => "there is no task yet: `isobox tool -- CMD` or `isobox run -- CMD` makes one",
             false => "no task is in that state",
         });
     }
-    if reviewable > 0 && !arguments.json && stdout::is_terminal() {
+    if reviewable > 0 && stdout::is_terminal() {
         let results = text::counted(reviewable, "result");
         console.line(&format!("\n{results} to review, next: isobox show TASK, then isobox promote or reject TASK"));
     }
-    Ok(if damaged == 0 { ExitCode::SUCCESS } else { ExitCode::STORE })
 }
 
 /// Says on a terminal, which would show nothing, that there is nothing.

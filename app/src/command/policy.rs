@@ -9,7 +9,7 @@ use crate::output::console::Console;
 use crate::output::effects::effects;
 use crate::output::policy as shown;
 use crate::output::stdout::{for_documents, unwritten};
-use crate::use_case::effective_policy::{self, Ports};
+use crate::use_case::effective_policy;
 use crate::wiring::{self, Project};
 use isobox_domain::policy::TrustedPolicies;
 use isobox_ports::{PolicyError, PolicyPins, PolicySource};
@@ -57,16 +57,14 @@ fn missing(path: &str) -> Failure {
 /// Shows what the project's file says, or what holds of it.
 fn show(console: Console, arguments: &PolicyShowArguments) -> Result<ExitCode, Failure> {
     let project = Project::find(&arguments.place)?;
-    let (policy, user) = (project.written_policy(), project.user_policy());
-    let ports = Ports { project: &policy, user: &user };
-    let file = policy.read()?.map(|file| file.digest);
-    let values = match (arguments.effective, file) {
-        (true, _) => effective_policy::values(&ports)?,
-        (false, Some(_)) => effective_policy::written(&ports)?,
+    let (digest, written) = project.written_policy().read()?.map(|file| (file.digest, file.written)).unzip();
+    let values = match (arguments.effective, &written) {
+        (true, _) => effective_policy::values(&written.unwrap_or_default(), &project.user_policy())?,
+        (false, Some(written)) => effective_policy::written(written),
         (false, None) => return Err(missing(&project.policy_path())),
     };
     let pins = project.policy_pins().load(project.common_dir());
-    let trust = file.map(|digest| shown::Trust { digest, is_trusted: pins.contains(&digest) });
+    let trust = digest.map(|digest| shown::FileTrust { digest, is_trusted: pins.contains(&digest) });
     let mut out = for_documents();
     let written = match arguments.json {
         true => writeln!(out, "{:#}", shown::document(&values, trust)),

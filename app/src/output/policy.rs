@@ -9,7 +9,7 @@ use std::io::{self, Write};
 
 /// Whether a project's policy file is trusted.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Trust {
+pub(crate) struct FileTrust {
     /// BLAKE3 of the file's bytes.
     pub(crate) digest: ContentId,
     /// Whether this user trusts it.
@@ -28,7 +28,7 @@ pub(crate) fn table(out: &mut dyn Write, values: &[PolicyValue], columns: Option
 }
 
 /// For programs: a document of schema `isobox.policy/v1`.
-pub(crate) fn document(values: &[PolicyValue], trust: Option<Trust>) -> Value {
+pub(crate) fn document(values: &[PolicyValue], trust: Option<FileTrust>) -> Value {
     let told: Vec<Value> = values
         .iter()
         .map(|value| json!({ "key": value.key, "value": value.value, "origin": name(value.origin) }))

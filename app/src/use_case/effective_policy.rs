@@ -4,15 +4,6 @@ use crate::failure::{Failure, FailureKind};
 use isobox_domain::policy::{ProjectPolicy, Value, Widening, WrittenPolicy};
 use isobox_ports::PolicySource;
 
-/// What it touches.
-#[derive(Clone, Copy)]
-pub(crate) struct Ports<'a> {
-    /// The project's policy.
-    pub(crate) project: &'a dyn PolicySource,
-    /// The user's own, a Ceiling.
-    pub(crate) user: &'a dyn PolicySource,
-}
-
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
@@ -32,16 +23,15 @@ pub(crate) struct PolicyValue {
     pub(crate) origin: Origin,
 }
 
-/// Every key with the value that holds.
-pub(crate) fn values(ports: &Ports<'_>) -> Result<Vec<PolicyValue>, Failure> {
-    let written = ports.project.written()?.unwrap_or_default();
-    let ceiling = ports.user.written()?.unwrap_or_default();
+/// Every key with the value that holds of what is `written` for a project, under the user's own policy.
+pub(crate) fn values(written: &WrittenPolicy, user: &dyn PolicySource) -> Result<Vec<PolicyValue>, Failure> {
+    let ceiling = user.written()?.unwrap_or_default();
     let mut policy = written.clone().resolved();
     let narrowed = ceiling.narrow(&mut policy);
     let of = |(key, value): (&'static str, Value)| {
         let origin = match () {
             () if narrowed.iter().any(|widening| widening.key == key) => Origin::User,
-            () if is_written(&written, key) => Origin::Project,
+            () if is_written(written, key) => Origin::Project,
             () => Origin::Default,
         };
         PolicyValue { key, value: value.to_string(), origin }
@@ -49,12 +39,11 @@ pub(crate) fn values(ports: &Ports<'_>) -> Result<Vec<PolicyValue>, Failure> {
     Ok(policy.values().into_iter().map(of).collect())
 }
 
-/// What the project's file says, key by key.
-pub(crate) fn written(ports: &Ports<'_>) -> Result<Vec<PolicyValue>, Failure> {
-    let written = ports.project.written()?.unwrap_or_default();
+/// What is written for a project, key by key.
+pub(crate) fn written(written: &WrittenPolicy) -> Vec<PolicyValue> {
     let values = written.clone().resolved().values().into_iter();
     let of = |(key, value): (_, Value)| PolicyValue { key, value: value.to_string(), origin: Origin::Project };
-    Ok(values.filter(|(key, _)| is_written(&written, key)).map(of).collect())
+    values.filter(|(key, _)| is_written(written, key)).map(of).collect()
 }
 
 /// Refuses what the command line asks for beyond the user's own policy: it was typed on purpose, so that another value
@@ -104,13 +93,13 @@ mod tests {
 
     #[test]
     fn each_value_is_told_with_where_it_comes_from() {
-        let project = Written(Some(WrittenPolicy {
+        let project = WrittenPolicy {
             tool_calls: Some(ToolCalls::Enabled),
             network: Some(NetworkAccess::Inherited),
             ..WrittenPolicy::default()
-        }));
+        };
         let user = Written(Some(WrittenPolicy { network: Some(NetworkAccess::Deny), ..WrittenPolicy::default() }));
-        let values = values(&Ports { project: &project, user: &user }).expect("values");
+        let values = values(&project, &user).expect("values");
         let of = |key: &str| {
             let found = values.iter().find(|value| value.key == key).expect("the key");
             (found.value.clone(), found.origin)

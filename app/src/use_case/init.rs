@@ -20,12 +20,12 @@ pub(crate) struct Done {
     /// The paths that were written; none when everything was there before.
     pub(crate) written: Vec<RepoPath>,
     /// Whether the policy that lies there now is trusted.
-    pub(crate) trust: Trust,
+    pub(crate) trust: InitialTrust,
 }
 
-/// Whether a policy is trusted.
+/// Whether the policy of a project that was set up is trusted.
 #[derive(Debug)]
-pub(crate) enum Trust {
+pub(crate) enum InitialTrust {
     /// It is.
     Given,
     /// Somebody wrote it, and the user has not said yet that it is trusted.
@@ -66,16 +66,16 @@ pub(crate) fn init(
 }
 
 /// Trusts the policy that lies there now if its digest is `own`.
-fn trust(ports: &Ports<'_>, host_path: &Path, own: Option<ContentId>) -> Result<Trust, Failure> {
+fn trust(ports: &Ports<'_>, host_path: &Path, own: Option<ContentId>) -> Result<InitialTrust, Failure> {
     let trusted = ports.pins.load(host_path);
     Ok(match ports.policy.read()? {
-        Some(file) if trusted.contains(&file.digest) => Trust::Given,
+        Some(file) if trusted.contains(&file.digest) => InitialTrust::Given,
         Some(file) if own == Some(file.digest) => {
             let policy = file.written.resolved();
             let kept = ports.pins.change(host_path, &mut |trusted| trusted.with(file.digest, &policy));
-            kept.map_or_else(Trust::NotKept, |()| Trust::Given)
+            kept.map_or_else(InitialTrust::NotKept, |()| InitialTrust::Given)
         }
-        Some(_) | None => Trust::NotYet,
+        Some(_) | None => InitialTrust::NotYet,
     })
 }
 
@@ -132,12 +132,15 @@ mod tests {
     #[test]
     fn what_is_written_here_is_trusted_and_what_others_wrote_is_not() {
         let (files, pins) = (InMemoryProjectFiles::default(), InMemoryPolicyPins::default());
-        assert!(matches!(done(&files, &pins).expect("written").trust, Trust::Given));
-        assert!(matches!(done(&files, &pins).expect("there already").trust, Trust::Given));
+        assert!(matches!(done(&files, &pins).expect("written").trust, InitialTrust::Given));
+        assert!(matches!(done(&files, &pins).expect("there already").trust, InitialTrust::Given));
         // Even the very same bytes, when they came from somebody else.
-        assert!(matches!(done(&files, &InMemoryPolicyPins::default()).expect("there already").trust, Trust::NotYet));
+        assert!(matches!(
+            done(&files, &InMemoryPolicyPins::default()).expect("there already").trust,
+            InitialTrust::NotYet
+        ));
         files.write(&[(path(POLICY).expect("a path"), b"another\n".to_vec())]).expect("written");
-        assert!(matches!(done(&files, &pins).expect("there already").trust, Trust::NotYet));
+        assert!(matches!(done(&files, &pins).expect("there already").trust, InitialTrust::NotYet));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::cli::UpdateArguments;
 use crate::failure::{Failure, FailureKind};
 use crate::use_case::update::{Ports, Publisher};
 use isobox_domain::release::{Build, Platform};
-use isobox_domain::update_target::KeyFrom;
+use isobox_domain::update_target::{KeyFrom, Refusal, keyless};
 use isobox_host::{InstallationProbe, PathUpdateTargets};
 use isobox_release::{FsInstallation, Place, SignedReleaseSource, TrustedKeys};
 use std::ffi::OsString;
@@ -68,8 +68,8 @@ fn usage<E: std::error::Error + Send + Sync + 'static>(what: &str, hint: &str) -
 }
 
 fn no_key() -> Failure {
-    Failure::new(FailureKind::General, "this isobox is a development build, which has no key of releases in it")
-        .with_hint("build it again from its source, or name the key of the releases that you trust with --key")
+    let Refusal { why, hint } = keyless();
+    Failure::new(FailureKind::General, format!("this isobox {why}")).with_hint(hint)
 }
 
 fn no_url() -> Failure {

@@ -2,11 +2,10 @@
 
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
 
 /// The published schema of that name.
 pub(crate) fn schema(name: &str) -> Value {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/schemas").join(format!("{name}.json"));
+    let path = isobox_tests::checkout().join("docs/schemas").join(format!("{name}.json"));
     let text = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_json::from_slice(&text).expect("a schema is JSON")
 }

@@ -1,7 +1,7 @@
 //! Findings about a project: its repository, policy, Views and Task Store.
 
 use super::Finding;
-use crate::fact::{Fact, IgnoreCoverage, Refused, Room, StoreHealth, Trial, Trust};
+use crate::fact::{Fact, IgnoreCoverage, PolicyTrust, Refused, Room, StoreHealth, Trial};
 use crate::policy::ToolCalls;
 
 /// Below this a Task is refused: it is what the Task Store asks for before a workload starts.
@@ -97,11 +97,11 @@ fn policy(fact: &Fact) -> Finding {
     }
 }
 
-fn trust(path: &str, trust: Trust) -> Finding {
+fn trust(path: &str, trust: PolicyTrust) -> Finding {
     let finding = Finding::project("policy.trust", "looked for the digest of the policy among those you trust", path);
     match trust {
-        Trust::Given => finding,
-        Trust::Missing => finding
+        PolicyTrust::Given => finding,
+        PolicyTrust::Missing => finding
             .warning("`isobox tool` and `isobox run` ask about it first, and are refused where nobody can answer")
             .fix("look at it by `isobox policy show`, then run `isobox policy trust`"),
     }

@@ -1,7 +1,9 @@
 //! What facts mean.
 
 use super::*;
-use crate::fact::{Duplicate, IgnoreCoverage, Namespace, Refused, Relation, Room, Running, StoreHealth, Trial, Trust};
+use crate::fact::{
+    Duplicate, IgnoreCoverage, Namespace, PolicyTrust, Refused, Relation, Room, Running, StoreHealth, Trial,
+};
 
 fn one(fact: Fact) -> Finding {
     let found = findings(&[fact]);
@@ -73,7 +75,7 @@ fn what_a_person_can_put_right_in_a_project_is_a_warning_with_a_fix() {
     for fact in [
         Fact::NoRepository,
         Fact::NoPolicy("/p".to_owned()),
-        Fact::PolicyTrust("/p".to_owned(), Trust::Missing),
+        Fact::PolicyTrust("/p".to_owned(), PolicyTrust::Missing),
         Fact::Views(Ok(IgnoreCoverage::NotIgnored)),
         Fact::Views(Ok(IgnoreCoverage::Tracked)),
         Fact::Dirt(Ok(vec!["untracked: a".to_owned()]), 12),
@@ -92,7 +94,7 @@ fn a_healthy_project_has_nothing_to_say_but_ok() {
         Fact::Repository(Ok("/p".to_owned())),
         Fact::Dirt(Ok(Vec::new()), 0),
         Fact::Views(Ok(IgnoreCoverage::Ignored)),
-        Fact::PolicyTrust("/p".to_owned(), Trust::Given),
+        Fact::PolicyTrust("/p".to_owned(), PolicyTrust::Given),
         Fact::Store("/s".to_owned(), StoreHealth::Readable { read: 3 }),
         Fact::StoreWritable(works()),
         Fact::StoreRoom(Room { bytes: 1 << 40, files: Some(1 << 20) }),

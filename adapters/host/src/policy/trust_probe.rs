@@ -3,7 +3,7 @@
 use super::YamlPolicySource;
 use crate::policy_pins::FsPolicyPins;
 use isobox_domain::escape::Escaped;
-use isobox_domain::fact::{Fact, Trust};
+use isobox_domain::fact::{Fact, PolicyTrust};
 use isobox_ports::{HostProbe, PolicyPins, PolicySource};
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ impl HostProbe for PolicyTrustProbe {
     fn facts(&self) -> Vec<Fact> {
         let Ok(Some(file)) = self.source.read() else { return Vec::new() };
         let is_trusted = self.pins.load(&self.common_dir).contains(&file.digest);
-        let trust = if is_trusted { Trust::Given } else { Trust::Missing };
+        let trust = if is_trusted { PolicyTrust::Given } else { PolicyTrust::Missing };
         vec![Fact::PolicyTrust(Escaped::path(&self.source.host_path()).to_string(), trust)]
     }
 }

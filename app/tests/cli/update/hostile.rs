@@ -2,7 +2,7 @@
 
 use super::machine::{Machine, assert_refused};
 use super::server::{Reply, Server};
-use super::site::{PLATFORM, Site, archive};
+use super::site::{PLATFORM, Site, release_file};
 use crate::schema_checker::assert_described;
 use crate::support::document;
 use isobox_tests::Outcome;
@@ -33,20 +33,20 @@ fn spoiled(site: &Site, name: &str, spoil: impl FnOnce(&mut Vec<u8>)) {
 #[test]
 fn a_tampered_archive_is_refused() {
     refused(&[], &["SHA-256 ", " expected, found "], |site, _| {
-        spoiled(site, &archive("0.2.0"), |bytes| *bytes.last_mut().expect("a byte") ^= 1);
+        spoiled(site, &release_file("0.2.0"), |bytes| *bytes.last_mut().expect("a byte") ^= 1);
     });
 }
 
 #[test]
 fn a_longer_archive_is_refused_without_reading_on() {
-    refused(&[], &[" bytes expected, found more"], |_, server| server.reply(&archive("0.2.0"), Reply::Endless));
+    refused(&[], &[" bytes expected, found more"], |_, server| server.reply(&release_file("0.2.0"), Reply::Endless));
 }
 
 #[test]
 fn a_truncated_download_is_refused() {
-    refused(&[], &[&archive("0.2.0")], |_, server| server.reply(&archive("0.2.0"), Reply::Half));
+    refused(&[], &[&release_file("0.2.0")], |_, server| server.reply(&release_file("0.2.0"), Reply::Half));
     refused(&[], &[" bytes expected, found "], |site, _| {
-        spoiled(site, &archive("0.2.0"), |bytes| bytes.truncate(bytes.len() / 2));
+        spoiled(site, &release_file("0.2.0"), |bytes| bytes.truncate(bytes.len() / 2));
     });
 }
 
@@ -91,8 +91,8 @@ fn a_server_that_never_answers_is_not_waited_for() {
     for (name, reply) in [
         ("releases.txt", Reply::Silence),
         ("releases.txt", Reply::Trickle),
-        (&archive("0.2.0"), Reply::Silence),
-        (&archive("0.2.0"), Reply::Trickle),
+        (&release_file("0.2.0"), Reply::Silence),
+        (&release_file("0.2.0"), Reply::Trickle),
     ] {
         let begun = Instant::now();
         let words = ["fetch http://", "timeout"];
@@ -116,7 +116,7 @@ fn redirects_are_followed_and_not_for_ever() {
     let (site, machine) = (Site::new(), Machine::with_release("0.1.0"));
     site.publish_fake("0.2.0");
     let (server, other) = (Server::start(&site.public()), Server::start(&site.public()));
-    server.reply(&archive("0.2.0"), Reply::Redirect(format!("{}/{}", other.url(), archive("0.2.0"))));
+    server.reply(&release_file("0.2.0"), Reply::Redirect(format!("{}/{}", other.url(), release_file("0.2.0"))));
     let ran = machine.update(&site, &server.url(), &[]);
     assert_eq!((ran.code, machine.version("bin/isobox")), (0, "0.2.0".to_owned()), "{ran:?}");
     refused(&["--check"], &["redirect"], |_, server| {
@@ -153,14 +153,14 @@ fn releases_for_other_machines_alone_are_none() {
 
 /// A site whose 0.2.0 is `program`, which is signed as it should be.
 fn refused_program(program: &str, words: &[&str]) {
-    let name = format!("{}: ", archive("0.2.0"));
+    let name = format!("{}: ", release_file("0.2.0"));
     let words = &[words, &[&name]].concat();
     let (site, machine) = (Site::new(), Machine::with_release("0.1.0"));
     let file = machine.at("home/program");
     fs::write(&file, program).expect("a program");
     site.publish("0.2.0", &file);
     let before = machine.listing("bin");
-    let ran = machine.update(&site, &format!("file://{}", site.public().display()), &[]);
+    let ran = machine.update(&site, &site.url(), &[]);
     assert_refused(&ran, words);
     assert_eq!(machine.listing("bin"), before);
 }

@@ -2,8 +2,8 @@
 
 use super::machine::Machine;
 use super::server::{Reply, Server};
-use super::site::{Site, archive, checkout};
-use isobox_tests::{Outcome, ignored, outcome};
+use super::site::{Site, release_file};
+use isobox_tests::{Outcome, checkout, ignored, outcome};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -39,15 +39,7 @@ pub(crate) fn install(machine: &Machine, site: &Site, url: &str, arguments: &[&s
 }
 
 fn script() -> PathBuf {
-    checkout("install.sh")
-}
-
-/// A site with one release, 0.2.0, and where it lies.
-fn site() -> (Site, String) {
-    let site = Site::new();
-    site.publish_fake("0.2.0");
-    let url = format!("file://{}", site.public().display());
-    (site, url)
+    checkout().join("install.sh")
 }
 
 /// Installs into `bin` on a machine that has `programs` besides [`TOOLS`] and no others; `None` where one is not here.
@@ -79,7 +71,7 @@ fn the_newest_stable_release_is_installed_or_the_one_asked_for() {
     for version in ["0.9.0", "0.10.0", "0.2.0", "1.0.0-rc.1"] {
         site.publish_fake(version);
     }
-    let url = format!("file://{}", site.public().display());
+    let url = site.url();
     for (arguments, version) in
         [(&[][..], "0.10.0"), (&["--version", "0.9.0"], "0.9.0"), (&["--version", "1.0.0-rc.1"], "1.0.0-rc.1")]
     {
@@ -96,7 +88,7 @@ fn the_newest_stable_release_is_installed_or_the_one_asked_for() {
 #[test]
 fn nothing_is_installed_that_was_not_signed_whichever_program_verifies() {
     for verifier in ["minisign", "openssl"] {
-        let (site, url) = site();
+        let (site, url) = Site::with_release("0.2.0");
         let machine = Machine::new();
         let Some(ran) = install_with(&[verifier], &machine, &site, &url, &[]) else {
             ignored("install.sh", &format!("there is no {verifier}"));
@@ -107,14 +99,14 @@ fn nothing_is_installed_that_was_not_signed_whichever_program_verifies() {
         let refused = |why: &str| {
             assert_kept(&machine, why, || install_with(&[verifier], &machine, &site, &url, &[]).expect("it was there"));
         };
-        let good = fs::read(site.path(&archive("0.2.0"))).expect("read");
-        fs::write(site.path(&archive("0.2.0")), &good[..good.len() - 1]).expect("write");
+        let good = fs::read(site.path(&release_file("0.2.0"))).expect("read");
+        fs::write(site.path(&release_file("0.2.0")), &good[..good.len() - 1]).expect("write");
         refused(", and should have ");
         let mut bad = good.clone();
         *bad.last_mut().expect("a byte") ^= 1;
-        fs::write(site.path(&archive("0.2.0")), bad).expect("write");
+        fs::write(site.path(&release_file("0.2.0")), bad).expect("write");
         refused("is not what was signed");
-        fs::write(site.path(&archive("0.2.0")), &good).expect("write");
+        fs::write(site.path(&release_file("0.2.0")), &good).expect("write");
         site.sign_with(&minisign::KeyPair::generate_unencrypted_keypair().expect("keys"));
         refused("did not sign");
         site.sign();
@@ -131,7 +123,7 @@ fn nothing_is_installed_that_was_not_signed_whichever_program_verifies() {
 #[test]
 fn whichever_program_fetches_servers_that_err_or_never_answer_install_nothing() {
     for program in ["curl", "wget"] {
-        let (site, _) = site();
+        let (site, _) = Site::with_release("0.2.0");
         let server = Server::start(&site.public());
         let machine = Machine::new();
         let run = || install_with(&[program, "openssl"], &machine, &site, &server.url(), &[]);
@@ -140,7 +132,7 @@ fn whichever_program_fetches_servers_that_err_or_never_answer_install_nothing() 
             continue;
         };
         assert_eq!((ran.code, machine.version("bin/isobox")), (0, "0.2.0".to_owned()), "{ran:?}");
-        let name = archive("0.2.0");
+        let name = release_file("0.2.0");
         for (reply, why) in [
             (Reply::Missing, "cannot fetch "),
             (Reply::Silence, "cannot fetch "),
@@ -156,7 +148,7 @@ fn whichever_program_fetches_servers_that_err_or_never_answer_install_nothing() 
 
 #[test]
 fn where_nothing_can_verify_a_signature_that_is_said() {
-    let ((site, url), machine) = (site(), Machine::new());
+    let ((site, url), machine) = (Site::with_release("0.2.0"), Machine::new());
     let run = |rest: &[&str]| install_with(&[], &machine, &site, &url, rest).expect("the tools are here");
     assert_kept(&machine, "nothing here can verify a signature", || run(&[]));
     let accepted = run(&["--checksum-only"]);
@@ -166,7 +158,7 @@ fn where_nothing_can_verify_a_signature_that_is_said() {
 
 #[test]
 fn what_others_look_after_is_left_alone() {
-    let ((site, url), machine) = (site(), Machine::new());
+    let ((site, url), machine) = (Site::with_release("0.2.0"), Machine::new());
     symlink("/nonexistent/store/isobox", machine.at("bin/isobox")).expect("a link");
     let to = machine.at("bin").to_string_lossy().into_owned();
     assert_kept(&machine, "is a symbolic link", || install(&machine, &site, &url, &["--to", &to]));
@@ -180,7 +172,7 @@ fn a_program_that_does_not_run_here_is_not_installed() {
     let (site, machine) = (Site::new(), Machine::with_release("0.1.0"));
     fs::write(machine.at("home/program"), "#!/bin/sh\necho isobox 7.0.0\n").expect("write");
     site.publish("0.2.0", &machine.at("home/program"));
-    let (url, to) = (format!("file://{}", site.public().display()), machine.at("bin").to_string_lossy().into_owned());
+    let (url, to) = (site.url(), machine.at("bin").to_string_lossy().into_owned());
     assert_kept(&machine, "the program is isobox 7.0.0, and should be isobox 0.2.0", || {
         install(&machine, &site, &url, &["--to", &to])
     });
@@ -188,7 +180,7 @@ fn a_program_that_does_not_run_here_is_not_installed() {
 
 #[test]
 fn a_script_that_was_cut_short_on_its_way_does_nothing() {
-    let ((site, url), machine) = (site(), Machine::new());
+    let ((site, url), machine) = (Site::with_release("0.2.0"), Machine::new());
     let text = fs::read_to_string(script()).expect("the script");
     let cut = machine.at("home/cut.sh");
     fs::write(&cut, text.trim_end().strip_suffix("main \"$@\"").expect("the call at its end")).expect("write");

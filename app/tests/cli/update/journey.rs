@@ -83,7 +83,7 @@ fn a_check_fetches_no_archive_and_changes_nothing() {
 fn releases_in_a_directory_of_this_machine_need_no_server() {
     let (site, machine) = (Site::new(), Machine::with_release("0.1.0"));
     site.publish_fake("0.2.0");
-    let url = format!("file://{}", site.public().display());
+    let url = site.url();
     let told = document(&machine.update(&site, &url, &["--json"]));
     assert_described("update", &told);
     assert_eq!((&told["action"], machine.version("bin/isobox")), (&json!("updated"), "0.2.0".to_owned()), "{told}");

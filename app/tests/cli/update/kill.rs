@@ -15,7 +15,7 @@ fn run(machine: &Machine, site: &Site, rest: &[&str], (calls, fault, nth): (&str
     let mut command = machine.command("/usr/bin/strace");
     command.args(["-q", "-o"]).arg(&log).arg(format!("--trace={calls}"));
     command.arg(format!("--inject={calls}:{action}:when={nth}")).arg(isobox_program());
-    let url = format!("file://{}", site.public().display());
+    let url = site.url();
     command.args(["update", "--url", &url, "--key", &site.key()]).args(rest);
     let outcome = outcome(command.output().expect("run strace"));
     let trace = String::from_utf8_lossy(&fs::read(&log).unwrap_or_default()).into_owned();
@@ -42,7 +42,7 @@ fn withstands(rest: &[&str], prepare: impl Fn(&Machine), versions: [&str; 2]) {
                 let version = machine.version("bin/isobox");
                 assert!(versions.contains(&version.as_str()), "{version} {place}");
                 assert!(version == versions[0] || !ran.stderr.contains("nothing was replaced"), "{version} {place}");
-                let url = format!("file://{}", site.public().display());
+                let url = site.url();
                 let again = machine.update(&site, &url, &[]);
                 assert_eq!((again.code, machine.version("bin/isobox")), (0, "0.2.0".to_owned()), "{place} {again:?}");
                 // What the first one left is gone, or never was.

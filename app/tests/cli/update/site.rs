@@ -1,6 +1,6 @@
-//! Releases as a publisher would lay them out: archives by the script of the repository, an index that is signed.
+//! Releases as a publisher would lay them out: Release Files by the script of the repository, an index that is signed.
 
-use isobox_tests::{Outcome, outcome};
+use isobox_tests::{Outcome, checkout, outcome};
 use minisign::KeyPair;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -32,6 +32,19 @@ impl Site {
         site
     }
 
+    /// One with a release, and where it lies.
+    pub(crate) fn with_release(version: &str) -> (Self, String) {
+        let site = Self::new();
+        site.publish_fake(version);
+        let url = site.url();
+        (site, url)
+    }
+
+    /// Where it lies, without a server.
+    pub(crate) fn url(&self) -> String {
+        format!("file://{}", self.public().display())
+    }
+
     /// What is served.
     pub(crate) fn public(&self) -> PathBuf {
         self.directory.path().join("public")
@@ -56,7 +69,7 @@ impl Site {
 
     /// Packs `program` by the script of the repository, without signing the index.
     pub(crate) fn pack(&self, version: &str, program: &Path) -> Outcome {
-        let mut command = Command::new(checkout("scripts/release-archive"));
+        let mut command = Command::new(checkout().join("scripts/release-archive"));
         command.arg(self.public()).args([version, PLATFORM]).arg(program).env("ISOBOX_GZIP_LEVEL", "1");
         outcome(command.output().expect("run release-archive"))
     }
@@ -88,14 +101,8 @@ impl Site {
     }
 }
 
-/// A file of the repository, which may lie elsewhere than where this was compiled.
-pub(crate) fn checkout(path: &str) -> PathBuf {
-    let package = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
-    Path::new(&package).join("..").join(path)
-}
-
-/// The name of a release's archive for this machine.
-pub(crate) fn archive(version: &str) -> String {
+/// The name of a Release File for this machine.
+pub(crate) fn release_file(version: &str) -> String {
     format!("isobox-{version}-{PLATFORM}.tar.gz")
 }
 

@@ -8,15 +8,8 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::process::Command;
 
-fn site() -> (Site, String) {
-    let site = Site::new();
-    site.publish_fake("0.2.0");
-    let url = format!("file://{}", site.public().display());
-    (site, url)
-}
-
 fn updated(machine: &Machine) -> Outcome {
-    let (site, url) = site();
+    let (site, url) = Site::with_release("0.2.0");
     machine.update(&site, &url, &[])
 }
 
@@ -80,7 +73,7 @@ fn what_package_managers_look_after_is_left_to_them() {
         machine.program(&format!("{folder}/isobox"), "0.1.0");
         symlink(machine.at(folder).join("isobox"), machine.at("bin/isobox")).expect("a link");
         let before = machine.listing(folder);
-        let (site, url) = site();
+        let (site, url) = Site::with_release("0.2.0");
         for arguments in [&[][..], &["--check"], &["--rollback"]] {
             let ran = machine.update(&site, &url, arguments);
             assert_refused(&ran, &["isobox does not replace ", keeper, "hint: update it with "]);
@@ -105,7 +98,7 @@ fn a_development_build_is_left_alone_unless_a_key_is_named() {
     }
     let site = Site::new();
     site.publish_fake("9.0.0");
-    let ran = machine.update(&site, &format!("file://{}", site.public().display()), &[]);
+    let ran = machine.update(&site, &site.url(), &[]);
     assert_eq!((ran.code, machine.version("bin/isobox")), (0, "9.0.0".to_owned()), "{ran:?}");
 }
 
@@ -122,7 +115,7 @@ fn without_isobox_on_path_there_is_nothing_to_update() {
     let mut machine = Machine::new();
     machine.path = vec![machine.folder("empty")];
     let mut command = machine.command(isobox_program());
-    let (site, url) = site();
+    let (site, url) = Site::with_release("0.2.0");
     command.env("PATH", machine.at("empty")).args(["update", "--url", &url, "--key", &site.key()]);
     assert_refused(&outcome(command.output().expect("run isobox")), &["there is no `isobox` on PATH", "hint: "]);
 }
@@ -144,7 +137,7 @@ fn what_belongs_to_another_user_is_refused_with_the_way_out() {
     // An ordinary user's project, to start isobox as that user.
     let project = isobox_tests::Project::bare(User::Ordinary);
     let machine = Machine::with_release("0.1.0");
-    let (site, url) = site();
+    let (site, url) = Site::with_release("0.2.0");
     let mut command = project.command(isobox_program());
     command.env("PATH", machine.at("bin")).args(["update", "--url", &url, "--key", &site.key()]);
     let ran = outcome(command.output().expect("run isobox"));
@@ -174,7 +167,7 @@ fn a_kept_program_that_others_could_have_written_is_not_put_back() {
     let machine = Machine::with_release("0.2.0");
     machine.program("bin/isobox.old", "0.1.0");
     fs::set_permissions(machine.at("bin/isobox.old"), fs::Permissions::from_mode(0o777)).expect("chmod");
-    let (site, url) = site();
+    let (site, url) = Site::with_release("0.2.0");
     assert_refused(&machine.update(&site, &url, &["--rollback"]), &["others could have written it"]);
     fs::remove_file(machine.at("bin/isobox.old")).expect("remove");
     symlink("/bin/true", machine.at("bin/isobox.old")).expect("a link");
