@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 
 /// How deep below a path a repository is looked for: `CODE/OWNER/PROJECT/.git` is found.
 const DEEPEST: usize = 2;
-/// Most directories that are looked into: a tool call waits for it.
-const MOST: usize = 1024;
+/// Most directories that are listed: a tool call waits for it.
+const MOST_LISTED: usize = 1024;
+/// Most directories in one that are looked at.
+const MOST_IN_ONE: usize = 8192;
 /// What a Git directory has in it, whatever it is called; see gitrepository-layout(5).
 const PARTS: [&str; 3] = ["HEAD", "objects", "refs"];
 /// Where Cargo keeps public packages, some of them in Git's form.
@@ -27,11 +29,16 @@ pub(crate) fn below(host_path: &Path) -> Option<PathBuf> {
         return None;
     }
     let mut left = VecDeque::from([(host_path.to_owned(), 0)]);
-    for _ in 0..MOST {
+    for _ in 0..MOST_LISTED {
         let (directory, depth) = left.pop_front()?;
         let folders = folders(&directory);
         if let Some(found) = folders.iter().find(|folder| folder.ends_with(".git")) {
             return Some(found.clone());
+        }
+        // Before any of them is listed: of thousands, the last one may be a repository.
+        let inner = folders.iter().filter(|_| depth < DEEPEST).map(|folder| folder.join(".git"));
+        if let Some(found) = inner.into_iter().find(|git| git.symlink_metadata().is_ok_and(|found| found.is_dir())) {
+            return Some(found);
         }
         if folders.iter().any(|folder| folder.ends_with("objects")) && around(&directory) == Some(&directory) {
             return Some(directory);
@@ -47,5 +54,5 @@ pub(crate) fn below(host_path: &Path) -> Option<PathBuf> {
 fn folders(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    folders.map(|entry| entry.path()).collect()
+    folders.map(|entry| entry.path()).take(MOST_IN_ONE).collect()
 }

@@ -192,6 +192,17 @@ mod tests {
     }
 
     #[test]
+    fn a_repository_among_thousands_of_directories_is_found() {
+        let host = Host::new();
+        for n in 0..3000 {
+            fs::create_dir_all(host.path(&format!("code/{n}"))).unwrap();
+        }
+        fs::create_dir(host.path("code/2999/.git")).unwrap();
+        let error = host.resolve(host.path("code").to_str().unwrap()).unwrap_err();
+        assert!(chain(&error).contains("code/2999/.git"), "{}", chain(&error));
+    }
+
+    #[test]
     fn what_only_points_to_a_repository_and_what_cargo_fetched_is_exposed() {
         let host = Host::new();
         fs::create_dir_all(host.path("home/.cargo/registry/index/x/.git/objects")).unwrap();

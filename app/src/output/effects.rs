@@ -72,11 +72,13 @@ fn beside(value: &Value) -> Option<String> {
     (columns(&text) <= BESIDE).then_some(text)
 }
 
-/// The first entries of a long list, a line each; those that are not `known` come before those that are.
+/// Some entries of a long list, a line each; those that are not `known` come before those that are, and what may hold
+/// most, the paths with the fewest parts, before the rest.
 fn below(entries: &[String], known: &[String]) -> String {
-    let (old, new): (Vec<&String>, Vec<&String>) = entries.iter().partition(|entry| known.contains(entry));
+    let mut entries: Vec<&String> = entries.iter().collect();
+    entries.sort_by_cached_key(|entry| (known.contains(entry), entry.matches('/').count()));
     let mark = |entry: &String| if known.is_empty() || known.contains(entry) { "" } else { "+ " };
-    let shown = new.into_iter().chain(old).take(MOST_ENTRIES);
+    let shown = entries.iter().take(MOST_ENTRIES);
     let lines: String = shown.map(|entry| format!("    {}{}\n", mark(entry), cut(entry))).collect();
     match entries.len().saturating_sub(MOST_ENTRIES) {
         0 => lines,
@@ -138,6 +140,13 @@ mod tests {
         let shown = effects(&TrustedPolicies::default().effects(&reading([hostile])));
         assert!(shown.lines().all(|line| line.trim_end() != "  network.default                    deny"), "{shown}");
         assert!(shown.contains("    \"/opt\\x22\\n  network.default "), "{shown}");
+    }
+
+    #[test]
+    fn a_short_path_is_not_hidden_behind_long_ones() {
+        let paths = (0..50).map(|n| format!("/opt/a/rather/long/name/{n}")).chain(["/srv".to_owned()]);
+        let shown = effects(&TrustedPolicies::default().effects(&reading(paths)));
+        assert!(shown.contains("a list of 51\n    \"/srv\"\n"), "{shown}");
     }
 
     #[test]

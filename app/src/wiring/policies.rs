@@ -22,7 +22,7 @@ impl Project {
             Ok(_) | Err(ReadPathError::Io { .. }) => None,
             Err(error) => Some(one_line(&refused_read_path(error))),
         };
-        match file.written.read.iter().flatten().find_map(refusal) {
+        match file.written.read.iter().flatten().take(MOST_CHECKED).find_map(refusal) {
             None => Ok(Some(file)),
             Some(problem) => Err(PolicyError::Invalid {
                 host_path: self.policy_path(),
@@ -83,6 +83,8 @@ impl Project {
     }
 }
 
+/// Most paths that are looked at to check a policy, which nobody may have trusted yet.
+const MOST_CHECKED: usize = 1000;
 /// What to do about a path that is not shown.
 const SMALLEST: &str = "name a file or directory that is there and holds no secrets: the smallest that will do";
 
