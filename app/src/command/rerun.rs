@@ -2,7 +2,7 @@
 
 use super::look::Named;
 use super::workload::{perform, prepare, session_policy, tool_policy};
-use crate::cli::{RerunArguments, TrustFlag};
+use crate::cli::{Place, RerunArguments, TrustFlag};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
@@ -33,6 +33,9 @@ pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<Exit
     let host_path = arguments.place.source.clone().unwrap_or(recorded);
     let project = Project::at(&host_path, &store)
         .map_err(|failure| cannot(failure.with_hint("name the repository of the task with --source")))?;
+    if arguments.place.source.is_none() {
+        require_here(&project).map_err(cannot)?;
+    }
     let policy = policy(console, &project, arguments.trust, record)?;
     let telling = Telling::open(&arguments.telling)?;
     // The store that the record is in takes the new one; it is made writable here.
@@ -49,6 +52,20 @@ pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<Exit
         follows: Some(follows),
     };
     perform(console, &project, &store, &request, &telling)
+}
+
+/// Refuses a repository that only the record names: one of another machine's records could name any here, whose content
+/// and trusted policy its command would get.
+fn require_here(project: &Project) -> Result<(), Failure> {
+    let here = Project::find(&Place { source: None, records: None });
+    match here.is_ok_and(|here| here.common_dir() == project.common_dir()) {
+        true => Ok(()),
+        false => {
+            let message = format!("it started from {}, which is not the repository around you", project.shown_root());
+            Err(Failure::new(FailureKind::General, message)
+                .with_hint("change to that repository, or name it with --source, if you know the record"))
+        }
+    }
 }
 
 fn command(record: &TaskRecord) -> Result<WorkloadCommand, Failure> {
