@@ -1,5 +1,6 @@
 //! Verifying a store: what is said of a sound one, of a damaged one, and of one that cannot be looked at.
 
+use crate::schema_checker::assert_described;
 use crate::support::{assert_told, document, tool};
 use isobox_tests::{Outcome, Project, User};
 use serde_json::json;
@@ -71,6 +72,7 @@ fn what_a_killed_isobox_left_is_told_and_the_answer_is_still_yes() {
     fs::create_dir_all(project.repository().join(".git/isobox/store/large/00")).expect("a folder");
     fs::write(project.repository().join(".git/isobox/store/large/00/stray"), "stray").expect("write");
     let told = project.isobox(&["verify", "--json"]);
+    assert_described("verify", &document(&told));
     let left = document(&told)["leftovers"].clone();
     assert_eq!((told.code, verdicts(&told)), (0, ["holds", "holds", "unknown"].map(String::from)));
     assert_eq!((&left["torn_tails"][0]["bytes"], &left["torn_tails"][1]), (&json!(whole.len() - 1), &json!(null)));
