@@ -5,7 +5,7 @@ use super::server::{Reply, Server};
 use super::site::{PLATFORM, Site, release_file};
 use crate::schema_checker::assert_described;
 use crate::support::document;
-use isobox_tests::Outcome;
+use isobox_tests::{Outcome, isobox_program, outcome};
 use minisign::KeyPair;
 use std::fs;
 use std::time::{Duration, Instant};
@@ -174,12 +174,49 @@ fn a_program_that_does_not_work_here_never_gets_to_its_place() {
     refused_program("#!/bin/sh\nwhile :; do echo more; done\n", &["it says too much"]);
 }
 
+/// The header of an entry that is the name of the next one, `length` bytes long; see tar(5), "GNU tar archives".
+fn long_name(length: usize) -> Vec<u8> {
+    let mut header = vec![0; 512];
+    let fields = [(0, "././@LongLink".to_owned()), (100, "0000644".to_owned()), (124, format!("{length:011o}"))];
+    let kind = [(156, "L".to_owned()), (257, "ustar  ".to_owned())];
+    let spaces = [(148, " ".repeat(8))];
+    for (at, text) in fields.iter().chain(&kind).chain(&spaces) {
+        header[*at..at + text.len()].copy_from_slice(text.as_bytes());
+    }
+    let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
+    header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    header
+}
+
+#[test]
+fn a_name_of_400_mebibytes_in_a_release_file_is_updated_past_with_little_memory() {
+    let (site, machine) = (Site::new(), Machine::with_release("0.1.0"));
+    site.publish_fake("0.2.0");
+    let (length, file, header) = (400 << 20, site.path(&release_file("0.2.0")), machine.at("home/header"));
+    fs::write(&header, long_name(length)).expect("write");
+    let pack = format!(
+        "{{ cat \"$1\"; head -c {length} /dev/zero; gzip -dc \"$0\"; }} | gzip -1 > new && mv new \"$0\" && sha256sum < \"$0\""
+    );
+    let packed =
+        outcome(machine.command("/bin/sh").args(["-c", &pack]).args([&file, &header]).output().expect("run sh"));
+    assert_eq!(packed.code, 0, "{packed:?}");
+    let (hash, bytes) = (&packed.stdout[..64], fs::metadata(&file).expect("a file").len());
+    let line = format!("archive 0.2.0 {PLATFORM} {bytes} {hash} {}", release_file("0.2.0"));
+    fs::write(site.path("releases.txt"), format!("isobox-releases/v1\n{line}\n")).expect("an index");
+    site.sign();
+    let mut limited = machine.command("/bin/sh");
+    limited.args(["-c", "ulimit -v 300000; exec \"$0\" \"$@\""]).arg(isobox_program());
+    limited.args(["update", "--url", &site.url(), "--key", &site.key()]);
+    let ran = outcome(limited.output().expect("run isobox"));
+    assert_eq!((ran.code, machine.version("bin/isobox").as_str()), (0, "0.2.0"), "{ran:?}");
+}
+
 #[test]
 fn what_is_no_key_or_no_place_is_a_mistake_of_usage() {
     let (site, machine) = (Site::new(), Machine::with_release("0.1.0"));
     for arguments in [["--url", "ftp://example.org", "--key", &site.key()], ["--url", "file:///srv", "--key", "RW"]] {
-        let mut command = machine.command(isobox_tests::isobox_program());
-        let ran = isobox_tests::outcome(command.arg("update").args(arguments).output().expect("run isobox"));
+        let mut command = machine.command(isobox_program());
+        let ran = outcome(command.arg("update").args(arguments).output().expect("run isobox"));
         crate::support::assert_told(&ran, 2, &["read the ", "hint: "]);
     }
 }
