@@ -3,6 +3,7 @@
 
 pub mod change;
 pub mod command;
+pub mod compaction;
 pub mod content;
 pub mod enforcement;
 pub mod escape;

@@ -5,6 +5,7 @@
 mod attempt;
 mod attempts;
 mod capture;
+mod compact;
 mod dir;
 mod error;
 mod follow;
@@ -17,6 +18,7 @@ mod large_reader;
 mod large_writer;
 mod layout;
 mod locks;
+mod object_reader;
 mod object_store;
 mod open_attempts;
 mod output;

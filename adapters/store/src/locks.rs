@@ -21,6 +21,9 @@ const RECORDS: &str = "records";
 /// Held shared while an attempt begins, until its own lock is held.
 pub(crate) const BEGIN: &str = "begin";
 
+/// Held exclusively by whoever rewrites packs.
+pub(crate) const COMPACT: &str = "compact";
+
 /// A lock that is held until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Lock {
@@ -103,12 +106,17 @@ fn byte_of(record: &ContentId) -> nix::libc::flock {
 pub(crate) fn lock_lane(locks: &Dir, is_usable: impl Fn(u8) -> bool) -> Result<(u8, Lock), StoreError> {
     wait_for(&locks.shown("lane-*"), || {
         for lane in (0..LANES).filter(|lane| is_usable(*lane)) {
-            if let Some(lock) = try_lock(locks, &lane_lock(lane), Sharing::Exclusive)? {
+            if let Some(lock) = try_lock_lane(locks, lane)? {
                 return Ok(Some((lane, lock)));
             }
         }
         Ok(None)
     })
+}
+
+/// Takes the lane `number` if nobody puts into it.
+pub(crate) fn try_lock_lane(locks: &Dir, number: u8) -> Result<Option<Lock>, StoreError> {
+    try_lock(locks, &lane_lock(number), Sharing::Exclusive)
 }
 
 /// Tries `take` until it succeeds, for a while: flock(2) has no timeout.

@@ -9,12 +9,12 @@ mod table;
 pub(crate) use newest_first::NewestFirst;
 
 use crate::dir::{Access, Dir, is_no_file};
-use crate::error::failed;
+use crate::error::{error, failed};
 use crate::layout::Layout;
 use isobox_domain::content::{ContentId, parse_hex};
 use isobox_domain::record::RecordEntry;
 use isobox_domain::timestamp::Timestamp;
-use isobox_ports::StoreError;
+use isobox_ports::{StoreError, StoreErrorKind};
 use isobox_store_format::entry::EntryKind;
 use isobox_store_format::limits::{LANES, MAX_PACK};
 use source::{Keep, Source};
@@ -80,6 +80,8 @@ pub(crate) struct Location {
     pub(crate) kind: EntryKind,
     /// Whether it was reached by lengths alone, not by searching after damage: content may imitate an entry.
     pub(crate) is_certain: bool,
+    /// Whether the entry there is a block, of which it is a member.
+    pub(crate) is_member: bool,
 }
 
 /// The last COMMIT of a lane.
@@ -108,6 +110,14 @@ impl Row {
     }
 }
 
+/// What is known of a sealed pack as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sealed {
+    pub(crate) id: ContentId,
+    /// Whether blocks and COMMITs are all that it holds.
+    pub(crate) is_compacted: bool,
+}
+
 /// Bytes that are no entry; none at all where something else lies in the place of a pack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Damage {
@@ -118,6 +128,8 @@ pub(crate) struct Damage {
     pub(crate) record: Option<ContentId>,
 }
 
+/// So often the packs are listed once more because one of them went.
+const MOST_LOOKS: usize = 16;
 /// So many tables are kept open; those of more packs are opened whenever they are read.
 const KEPT: usize = 128;
 
@@ -141,6 +153,22 @@ impl Index {
             return Ok(());
         }
         self.packs_at = None;
+        let mut tries = 0;
+        while !self.take_all(layout)? {
+            // Compaction removes packs after others have come in their place, which the next look finds.
+            tries += 1;
+            if tries > MOST_LOOKS {
+                let reason = "packs go faster than they can be read";
+                return Err(error(StoreErrorKind::Locked, "read", layout.packs.shown(""), reason));
+            }
+        }
+        self.named = self.sources.iter().flat_map(Source::named).collect();
+        self.packs_at = Some(packs_at);
+        Ok(())
+    }
+
+    /// Takes in what there is; whether nothing went meanwhile.
+    fn take_all(&mut self, layout: &Layout) -> Result<bool, StoreError> {
         // Lanes come first: one that is sealed in between is then found among the packs at the latest.
         let lanes = open_lanes(layout)?;
         let packs = list_packs(layout)?;
@@ -159,13 +187,12 @@ impl Index {
         let known: HashSet<Pack> = self.sources.iter().map(|source| source.pack).collect();
         for pack in packs.into_iter().map(Pack::Sealed).filter(|pack| !known.contains(pack)) {
             match self.take_sealed(layout, pack) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
                 Err(error) if is_no_file(&error) => self.foreign.push(pack),
                 taken => taken.map_err(failed("read", &pack.shown(layout)))?,
             }
         }
-        self.named = self.sources.iter().flat_map(Source::named).collect();
-        self.packs_at = Some(packs_at);
-        Ok(())
+        Ok(true)
     }
 
     /// Whether no lane has become longer or another file, as it has when it was sealed: so there are no other packs either.
@@ -234,6 +261,20 @@ impl Index {
     /// Every committed record, newest first, as of now.
     pub(crate) fn newest_first(&self) -> NewestFirst {
         NewestFirst::new(self.sources.iter().map(Source::rows).collect())
+    }
+
+    /// The sealed packs.
+    pub(crate) fn sealed(&self) -> Vec<Sealed> {
+        let all = self.sources.iter().filter_map(|source| match source.pack {
+            Pack::Sealed(id) => Some(Sealed { id, is_compacted: source.alone() == 0 }),
+            Pack::Lane(_) => None,
+        });
+        all.collect()
+    }
+
+    /// Whether a COMMIT elsewhere says that the pack `id` was filled in its course.
+    pub(crate) fn is_named(&self, id: &ContentId) -> bool {
+        self.named.contains(id)
     }
 
     /// The last COMMIT of a lane.

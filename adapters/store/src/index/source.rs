@@ -85,6 +85,11 @@ impl Source {
         self.table.as_ref().map_or(0, Table::entry_count) + self.contents.len() as u64
     }
 
+    /// How many entries stand for themselves, outside of blocks.
+    pub(super) fn alone(&self) -> u64 {
+        self.table.as_ref().map_or(0, |table| u64::from(table.alone)) + self.contents.alone() as u64
+    }
+
     fn is_table_wanted(&self) -> bool {
         match self.pack {
             Pack::Sealed(_) => self.table.is_none(),

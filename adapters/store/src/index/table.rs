@@ -11,14 +11,15 @@ use isobox_store_format::entry::EntryKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-const MAGIC: [u8; 8] = *b"ISOIDX1\n";
-const HEADER: u64 = 72;
+const MAGIC: [u8; 8] = *b"ISOIDX2\n";
+const HEADER: u64 = 76;
 const FAN_OUT: u64 = 256 * 4;
 const ENTRY: u64 = 42;
 const ROW: u64 = 61;
 const EVENT: u64 = 64;
 const CERTAIN: u8 = 1;
 const LOOSE: u8 = 2;
+const MEMBER: u8 = 4;
 
 /// An open table.
 #[derive(Clone, Debug)]
@@ -31,6 +32,8 @@ pub(crate) struct Table {
     entries: u32,
     rows: u32,
     events: u32,
+    /// Entries that stand for themselves, outside of blocks.
+    pub(super) alone: u32,
     pub(super) named: BTreeSet<ContentId>,
     pub(super) damage: Vec<Damage>,
     pub(super) chain_ends: BTreeMap<u8, ChainEnd>,
@@ -48,6 +51,7 @@ pub(super) fn encode(contents: &Contents, covered: u64, belongs_to: &ContentId) 
         contents.named.len(),
         contents.damage.len(),
         contents.chain_ends.len(),
+        contents.alone(),
     ];
     // A pack of 64 MiB holds at most a million entries, of 64 bytes each; one of isobox's own many fewer.
     counts.iter().for_each(|count| bytes.extend((*count as u32).to_le_bytes()));
@@ -83,9 +87,13 @@ fn encode_entries(contents: &Contents, bytes: &mut Vec<u8>) {
     for ((id, offset), found) in &contents.entries {
         bytes.extend(id.as_bytes());
         bytes.extend(offset.to_le_bytes());
-        let flags = if found.is_certain { CERTAIN } else { 0 } | if found.is_loose { LOOSE } else { 0 };
-        bytes.extend([found.kind as u8, flags]);
+        bytes.extend([found.kind as u8, flags(found)]);
     }
+}
+
+fn flags(found: &Found) -> u8 {
+    let all = [(found.is_certain, CERTAIN), (found.is_loose, LOOSE), (found.is_member, MEMBER)];
+    all.into_iter().filter(|(holds, _)| *holds).map(|(_, flag)| flag).sum()
 }
 
 fn encode_row(row: &Row, bytes: &mut Vec<u8>) {
@@ -105,13 +113,13 @@ impl Table {
             return Err(invalid());
         }
         let (covered, belongs_to) = (reader.u64()?, reader.id()?);
-        let [entries, rows, events, named, damage, chains] = [0; 6].map(|_: u8| reader.u32());
-        let (entries, rows, events) = (entries?, rows?, events?);
+        let [entries, rows, events, named, damage, chains, alone] = [0; 7].map(|_: u8| reader.u32());
+        let (entries, rows, events, alone) = (entries?, rows?, events?, alone?);
         reader.at = rest_at(entries, rows, events);
         let named = (0..named?).map(|_| reader.id()).collect::<io::Result<_>>()?;
         let damage = (0..damage?).map(|_| reader.damage(pack)).collect::<io::Result<_>>()?;
         let chain_ends = (0..chains?).map(|_| reader.chain_end()).collect::<io::Result<_>>()?;
-        Ok(Self { file, covered, belongs_to, entries, rows, events, named, damage, chain_ends })
+        Ok(Self { file, covered, belongs_to, entries, rows, events, alone, named, damage, chain_ends })
     }
 
     /// How many entries there are.
@@ -243,7 +251,8 @@ impl Reader {
         let [kind, flags] = self.array()?;
         let kinds = [EntryKind::Artifact, EntryKind::Record, EntryKind::Large];
         let kind = kinds.into_iter().find(|known| *known as u8 == kind).ok_or_else(invalid)?;
-        Ok(Found { kind, is_certain: flags & CERTAIN != 0, is_loose: flags & LOOSE != 0 })
+        let has = |flag| flags & flag != 0;
+        Ok(Found { kind, is_certain: has(CERTAIN), is_loose: has(LOOSE), is_member: has(MEMBER) })
     }
 
     fn damage(&mut self, pack: Pack) -> io::Result<Damage> {

@@ -1,48 +1,48 @@
 //! One pack, from its first entry to its last.
 
 use super::chains::Run;
+use super::part::Part;
 use super::span::Span;
 use crate::error::failed;
 use crate::index::{Pack, readable};
-use crate::large_reader::{find_large, large_header, verify_large};
 use crate::pack_scan::{read_commit, read_payload};
 use crate::store::FsTaskStore;
 use isobox_domain::content::ContentId;
 use isobox_domain::verification::{Affected, Defect, DefectKind, Thoroughness, Verification};
 use isobox_ports::{RecordLog, StoreError};
 use isobox_store_format::commit::{Commit, Committed};
-use isobox_store_format::entry::{EntryHeader, EntryKind, HEADER_LEN, Place};
+use isobox_store_format::entry::{EntryHeader, EntryKind};
 use isobox_store_format::event::decode_event;
 use isobox_store_format::frame::decode_payload;
 use isobox_store_format::scan::{Found, Scanner};
 use std::fs::File;
 use std::io;
-use std::sync::Arc;
 
 /// How many entries lie between two words about how far it has come.
 const TELL_EVERY: u64 = 256;
 
 /// The check of one pack or lane.
 pub(super) struct PackCheck<'a> {
-    store: &'a FsTaskStore,
-    how: Thoroughness,
-    pack: Pack,
-    file: &'a File,
+    pub(super) store: &'a FsTaskStore,
+    pub(super) how: Thoroughness,
+    pub(super) pack: Pack,
+    pub(super) file: &'a File,
     shown: String,
-    found: Verification,
-    span: Span,
+    pub(super) found: Verification,
+    pub(super) span: Span,
     runs: Vec<Run>,
+    pub(super) lost: Vec<super::part::Lost>,
 }
 
 impl<'a> PackCheck<'a> {
     pub(super) fn new(store: &'a FsTaskStore, how: Thoroughness, pack: Pack, file: &'a File) -> Self {
         let shown = pack.shown(&store.shared.layout);
         let found = Verification { packs: 1, ..Verification::default() };
-        Self { store, how, pack, file, shown, found, span: Span::default(), runs: Vec::new() }
+        Self { store, how, pack, file, shown, found, span: Span::default(), runs: Vec::new(), lost: Vec::new() }
     }
 
     /// Checks everything; `advance` is told of bytes that were gone through.
-    pub(super) fn run(mut self, advance: impl Fn(u64)) -> Result<(Verification, Vec<Run>), StoreError> {
+    pub(super) fn run(mut self, advance: impl Fn(u64)) -> Result<Part, StoreError> {
         let shown = self.shown.clone();
         let read = failed("read", &shown);
         let length = readable(self.file.metadata().map_err(&read)?.len());
@@ -57,7 +57,7 @@ impl<'a> PackCheck<'a> {
         }
         advance(length.saturating_sub(told));
         self.check_name().map_err(&read)?;
-        Ok((self.found, self.runs))
+        Ok(Part { found: self.found, runs: self.runs, lost: self.lost })
     }
 
     /// Checks what the scan came across; where that ends.
@@ -88,6 +88,7 @@ impl<'a> PackCheck<'a> {
         match header.kind {
             EntryKind::Commit => return self.commit(offset, header),
             EntryKind::Large => return self.large(offset, header).map_err(read),
+            EntryKind::Block => return self.block(offset, header).map_err(read),
             EntryKind::Filler => {}
             EntryKind::Artifact | EntryKind::Record => self.span.add(header.id, header.kind),
         }
@@ -102,42 +103,6 @@ impl<'a> PackCheck<'a> {
         match decode_payload(header, payload) {
             Ok(raw) => self.has_read(raw.len() as u64),
             Err(error) => self.damaged(offset, error.to_string(), Some(header.id)),
-        }
-        Ok(())
-    }
-
-    /// A reference to a large artifact, and its file.
-    fn large(&mut self, offset: u64, header: &EntryHeader) -> io::Result<()> {
-        let payload = decode_payload(header, read_payload(self.file, offset, header)?);
-        let named = payload.ok().as_deref().and_then(|bytes| bytes.first_chunk::<HEADER_LEN>().copied());
-        let Some(named) = named.and_then(|bytes| EntryHeader::decode(&bytes, Place::Large).ok()) else {
-            self.damaged(offset, "a reference to a large artifact is damaged".into(), None);
-            return Ok(());
-        };
-        self.span.add(named.id, EntryKind::Large);
-        let layout = &self.store.shared.layout;
-        let place = layout.large.shown(&format!("{}", named.id));
-        let file = match find_large(&layout.large, &named.id) {
-            Ok(Some(file)) => Arc::new(file),
-            found => {
-                // What lies there in its place, a link or a pipe for example, costs this artifact alone.
-                let reason = found.err().map_or_else(|| "its file is missing".into(), |error| error.to_string());
-                self.add(DefectKind::Damaged { file: place, offset: 0, reason, object: Some(named.id) }, Vec::new());
-                return Ok(());
-            }
-        };
-        let wrong = match large_header(&file)?.filter(|header| header.id == named.id) {
-            None => Some("its header or its length is damaged".into()),
-            Some(_) if !self.how.takes(&named.id) => None,
-            Some(header) => verify_large(&file, &header)?.err().map(|error| error.to_string()),
-        };
-        match wrong {
-            Some(reason) => {
-                let kind = DefectKind::Damaged { file: place, offset: 0, reason, object: Some(named.id) };
-                self.add(kind, Vec::new());
-            }
-            None if self.how.takes(&named.id) => self.has_read(named.raw_length),
-            None => {}
         }
         Ok(())
     }
@@ -208,17 +173,17 @@ impl<'a> PackCheck<'a> {
         Ok(())
     }
 
-    fn has_read(&mut self, bytes: u64) {
+    pub(super) fn has_read(&mut self, bytes: u64) {
         self.found.read += 1;
         self.found.read_bytes += bytes;
     }
 
-    fn damaged(&mut self, offset: u64, reason: String, object: Option<ContentId>) {
+    pub(super) fn damaged(&mut self, offset: u64, reason: String, object: Option<ContentId>) {
         let file = self.shown.clone();
         self.add(DefectKind::Damaged { file, offset, reason, object }, Vec::new());
     }
 
-    fn add(&mut self, kind: DefectKind, records: Vec<Affected>) {
+    pub(super) fn add(&mut self, kind: DefectKind, records: Vec<Affected>) {
         self.found.add(Defect::new(kind, records));
     }
 }
