@@ -25,7 +25,8 @@ fn new_store() -> (TempDir, FsTaskStore) {
 
 /// An output with much in it that others have too, as logs of builds are.
 fn log(n: u64) -> Vec<u8> {
-    (n % 5..30).flat_map(|line| noise(line, 64)).collect()
+    let shared = (0..30).flat_map(|line| noise(line, 64));
+    n.to_le_bytes().into_iter().chain(shared).collect()
 }
 
 fn publish(store: &FsTaskStore, n: u64, stdout: &[u8]) -> (ContentId, ContentRef) {
