@@ -19,6 +19,7 @@ pub(crate) mod report_json;
 pub(crate) mod review;
 pub(crate) mod show;
 pub(crate) mod stdout;
+pub(crate) mod store;
 mod terminal;
 pub(crate) mod text;
 pub(crate) mod trust;

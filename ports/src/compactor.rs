@@ -15,6 +15,6 @@ pub trait Compactor {
     /// Compacts what `scope` says; `tell` hears how far it has come.
     fn compact(&self, scope: Scope, tell: TellAdvance<'_>) -> Result<Compaction, StoreError>;
 
-    /// Whether there is so much to compact that it pays.
+    /// Whether there is so much to compact that it pays, by what is known: nothing is looked at.
     fn compaction_pays(&self) -> Result<bool, StoreError>;
 }

@@ -79,7 +79,11 @@ fn what_several_lanes_stored_once_each_is_stored_once() {
     std::thread::scope(|scope| {
         for n in 0..4 {
             let (store, shared) = (&store, &shared);
-            scope.spawn(move || (0..5).for_each(|m| drop(publish(store, n * 10 + m, shared))));
+            scope.spawn(move || {
+                for m in 0..5 {
+                    publish(store, n * 10 + m, shared);
+                }
+            });
         }
     });
     compact(&store);
@@ -198,7 +202,9 @@ fn those_that_publish_read_list_and_verify_meanwhile_notice_nothing() {
             .map(|writer| {
                 scope.spawn(move || {
                     let store = fresh();
-                    (0..60).for_each(|n| drop(publish(&store, writer * 1000 + n, &noise(n % 10, 3000))));
+                    for n in 0..60 {
+                        publish(&store, writer * 1000 + n, &noise(n % 10, 3000));
+                    }
                 })
             })
             .collect();

@@ -12,6 +12,7 @@ mod preflight;
 mod promote;
 mod schema_checker;
 mod schemas;
+mod store;
 mod streams;
 mod support;
 mod surroundings;

@@ -38,7 +38,7 @@ impl Compactor for FsTaskStore {
     }
 
     fn compaction_pays(&self) -> Result<bool, StoreError> {
-        let sealed = self.shared.fresh_index()?.sealed();
+        let sealed = self.shared.known_index().sealed();
         Ok(sealed.iter().filter(|pack| !pack.is_compacted).count() >= PAYING)
     }
 }
