@@ -16,6 +16,7 @@ pub mod outcome;
 pub mod policy;
 pub mod preflight;
 pub mod promotion;
+pub mod pruning;
 pub mod record;
 pub mod release;
 pub mod repo_path;

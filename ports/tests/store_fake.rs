@@ -1,13 +1,14 @@
 //! The store in memory keeps what every store keeps.
 
 use isobox_domain::content::{ContentId, ContentRef};
+use isobox_ports::contract::collector::CollectorFixture;
 use isobox_ports::contract::compactor::CompactorFixture;
 use isobox_ports::contract::open_attempts::OpenAttemptsFixture;
 use isobox_ports::contract::store::StoreFixture;
 use isobox_ports::contract::views::ViewsFixture;
-use isobox_ports::contract::{attempts, compactor, object_store, open_attempts, record_log, views};
+use isobox_ports::contract::{attempts, collector, compactor, object_store, open_attempts, record_log, views};
 use isobox_ports::fake::InMemoryStore;
-use isobox_ports::{Attempts, Compactor, ObjectStore, OpenAttempts, RecordLog, Views};
+use isobox_ports::{Attempts, Collector, Compactor, ObjectStore, OpenAttempts, RecordLog, Views};
 use std::collections::BTreeMap;
 
 #[derive(Default)]
@@ -28,6 +29,12 @@ impl StoreFixture for Fixture {
 
     fn damage(&self, id: &ContentId) {
         self.0.damage(id);
+    }
+}
+
+impl CollectorFixture for Fixture {
+    fn collector(&self) -> &dyn Collector {
+        &self.0
     }
 }
 
@@ -67,6 +74,7 @@ fn main() {
         object_store::cases("InMemoryStore", Fixture::default),
         open_attempts::cases("InMemoryStore", Fixture::default),
         record_log::cases("InMemoryStore", Fixture::default),
+        collector::cases("InMemoryStore", Fixture::default),
         compactor::cases("InMemoryStore", Fixture::default),
         views::cases("InMemoryStore", Fixture::default),
     ];

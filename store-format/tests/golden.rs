@@ -70,7 +70,14 @@ fn policies_keep_their_bytes() {
 
 #[test]
 fn events_keep_their_bytes() {
-    for (name, event) in [("event-promoted", samples::promoted()), ("event-rejected", samples::rejected())] {
+    let all = [
+        ("event-promoted", samples::promoted()),
+        ("event-rejected", samples::rejected()),
+        ("event-pinned", samples::pinned()),
+        ("event-unpinned", samples::unpinned()),
+        ("event-pruned", samples::pruned()),
+    ];
+    for (name, event) in all {
         let golden = pinned(&format!("{name}.cbor"), &encode_event(&event).expect("encode"));
         assert_eq!(decode_event(&golden), Ok(event));
     }
@@ -122,7 +129,10 @@ fn commits_keep_their_bytes() {
         ..of_record.clone()
     };
     let second = pinned("commit-event.bin", &of_event.encode().expect("encode"));
-    assert_eq!((Commit::decode(&first), Commit::decode(&second)), (Ok(of_record), Ok(of_event)));
+    assert_eq!((Commit::decode(&first), Commit::decode(&second)), (Ok(of_record), Ok(of_event.clone())));
+    let of_prune = Commit { committed: Committed::Pruned { subject: samples::id(0x51) }, ..of_event };
+    let third = pinned("commit-pruned.bin", &of_prune.encode().expect("encode"));
+    assert_eq!(Commit::decode(&third), Ok(of_prune));
 }
 
 #[test]

@@ -188,10 +188,10 @@ class Commit:
         self.record, self.record_length = data[32:64], u64(data, 64)
         self.time, self.sequence, self.span = u64(data, 72), u64(data, 80), u64(data, 88)
         self.previous, self.subject, packs = data[96:128], data[128:160], u16(data, 160)
-        need(self.kind in (1, 2) and self.lane < 32 and children <= 64 and zero == 0, "a COMMIT with a field out of range")
+        need(self.kind in (1, 2, 3) and self.lane < 32 and children <= 64 and zero == 0, "a COMMIT with a field out of range")
         need(946684800000 <= self.time < 7258118400000 and self.sequence >= 1, "a COMMIT with a wrong time or sequence")
         need((self.sequence == 1) == (self.previous == bytes(32)), "a COMMIT whose previous does not fit its sequence")
-        need(self.kind == 2 or self.subject == bytes(32), "a COMMIT of a record with a subject")
+        need(self.kind != 1 or self.subject == bytes(32), "a COMMIT of a record with a subject")
         need(len(data) == 162 + 32 * packs + 41 * children + 8, "a COMMIT of a wrong length")
         need(u32(data, len(data) - 8) == len(data) and data[-4:] == b"TIMC", "a COMMIT with a wrong end")
         self.packs = [data[at:at + 32] for at in range(162, 162 + 32 * packs, 32)]

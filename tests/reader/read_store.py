@@ -173,8 +173,11 @@ class Store:
 
     def check_commits(self):
         events = defaultdict(dict)
+        pruned = {commit.subject for commit in self.commits.values() if commit.kind == 3}
         for commit in self.commits.values():
-            if commit.kind == 1:
+            if commit.kind == 1 and commit.record in pruned:
+                self.counts["pruned records"] += 1
+            elif commit.kind == 1:
                 self.check(f"record {commit.record.hex()}", self._record, commit)
             else:
                 event = self.check(f"event {commit.record.hex()}", self._event, commit)
@@ -218,6 +221,7 @@ class Store:
         event = objects.event(self.object(commit.record, commit.record_length, (packs.RECORD,)))
         need((event[2], event[3]) == (commit.task, commit.subject), "its COMMIT names another task or record")
         need(commit.attempt == 0 and not commit.children, "its COMMIT has an attempt or children")
+        need((commit.kind == 3) == (event[6] == "pruned"), "its COMMIT says something else")
         self.counts["events"] += 1
         return event
 

@@ -31,6 +31,7 @@ mod record_log;
 mod room;
 mod staging;
 mod store;
+mod sweep;
 mod verify;
 mod views;
 mod whole;

@@ -15,7 +15,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
 /// Held by writers shared from the decision what is stored already to the COMMIT; by a collector exclusively.
-pub(crate) const GC: &str = "gc";
+const GC: &str = "gc";
+/// Passed by writers on their way to [`GC`], and held by a collector who waits for it: else writers that follow one another
+/// would keep it waiting for ever.
+const TURN: &str = "turn";
 /// One byte of it for each record; see [`lock_record`].
 const RECORDS: &str = "records";
 /// Held shared while an attempt begins, until its own lock is held.
@@ -39,7 +42,7 @@ pub(crate) enum Sharing {
 
 /// Looks whether the locks of a put can be opened, and takes none of them.
 pub(crate) fn open_all(locks: &Dir) -> Result<(), StoreError> {
-    let names = [GC, RECORDS, BEGIN, &lane_lock(0)];
+    let names = [TURN, GC, RECORDS, BEGIN, &lane_lock(0)];
     names.into_iter().try_for_each(|name| open(locks, name).map(drop))
 }
 
@@ -54,6 +57,18 @@ fn lane_lock(lane: u8) -> String {
 /// Takes the lock `name`, waiting a while for it.
 pub(crate) fn lock(locks: &Dir, name: &str, sharing: Sharing) -> Result<Lock, StoreError> {
     wait_for(&locks.shown(name), || try_lock(locks, name, sharing))
+}
+
+/// Taken for a put: what counts as stored meanwhile stays.
+pub(crate) fn lock_for_put(locks: &Dir) -> Result<Lock, StoreError> {
+    let _turn = lock(locks, TURN, Sharing::Shared)?;
+    lock(locks, GC, Sharing::Shared)
+}
+
+/// Taken for removing what nothing refers to: no put is under way meanwhile.
+pub(crate) fn lock_for_removal(locks: &Dir) -> Result<Lock, StoreError> {
+    let _turn = lock(locks, TURN, Sharing::Exclusive)?;
+    lock(locks, GC, Sharing::Exclusive)
 }
 
 /// Takes the lock `name` if nobody is in the way.

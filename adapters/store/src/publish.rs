@@ -6,13 +6,13 @@ use crate::index::{Location, Pack};
 use crate::lane::{Known, Lane, is_usable, require_usable};
 use crate::large_reader::{find_large, large_header, large_name, open_staged, verify_large};
 use crate::layout::Layout;
-use crate::locks::{GC, Sharing, lock, lock_lane, lock_record};
+use crate::locks::{lock_for_put, lock_lane, lock_record};
 use crate::owner::Owner;
 use crate::room::give_back;
 use crate::staging::{REMEMBERED, StagedLarge, Staging, hold};
 use crate::store::{FsTaskStore, Shared};
 use isobox_domain::content::{ContentId, ContentRef};
-use isobox_domain::event::Event;
+use isobox_domain::event::{Event, EventKind};
 use isobox_domain::record::TaskRecord;
 use isobox_domain::timestamp::Timestamp;
 use isobox_ports::{StoreError, StoreErrorKind};
@@ -47,7 +47,7 @@ fn put(attempt: &mut FsAttempt, record: &TaskRecord, encoded: &EncodedRecord) ->
     let staging = hold(&attempt.staging);
     let locks = store.layout.locks()?;
     let _record = lock_record(&locks, &id)?;
-    let _gc = lock(&locks, GC, Sharing::Shared)?;
+    let _gc = lock_for_put(&locks)?;
     let mut put = Put::open(&store, staging.length() + encoded.bytes.len() as u64)?;
     let published = FsTaskStore { shared: Arc::clone(&store) };
     if published.is_published_whole(&id)? {
@@ -64,10 +64,14 @@ fn put(attempt: &mut FsAttempt, record: &TaskRecord, encoded: &EncodedRecord) ->
 
 /// Appends an event whose place after the newest one of its subject was checked.
 pub(crate) fn append_event(store: &Shared, event: &Event, bytes: &[u8]) -> Result<(), StoreError> {
-    let _gc = lock(&store.layout.locks()?, GC, Sharing::Shared)?;
+    let _gc = lock_for_put(&store.layout.locks()?)?;
     let mut put = Put::open(store, bytes.len() as u64)?;
     let reference = put.add_object(EntryKind::Record, bytes).inspect_err(|_| put.lane.abandon())?;
-    let committed = Committed::Event { subject: event.subject };
+    let subject = event.subject;
+    let committed = match event.kind {
+        EventKind::Pruned { .. } => Committed::Pruned { subject },
+        _ => Committed::Event { subject },
+    };
     put.commit(Commit { task: event.task, committed, ..blank(reference, Vec::new()) })
 }
 

@@ -65,16 +65,25 @@ impl RecordLog for FsTaskStore {
         let index = self.shared.fresh_index()?;
         let (mut rows, damage) = (index.newest_first(), index.damage());
         drop(index);
-        let layout = &self.shared.layout;
-        let entries = std::iter::from_fn(move || {
-            let next = self.next_row(&mut rows).map_err(failed("list", &layout.root.shown("")));
-            next.map(|row| row.map(|row| row.entry)).transpose()
-        });
+        let entries =
+            std::iter::from_fn(move || self.next_kept(&mut rows).map(|row| row.map(|row| row.entry)).transpose());
         Ok(Box::new(entries.chain(damage.into_iter().map(|damage| Err(self.damage_error(&damage))))))
     }
 }
 
 impl FsTaskStore {
+    /// The next row of a record that was not pruned.
+    fn next_kept(&self, rows: &mut NewestFirst) -> Result<Option<Row>, StoreError> {
+        let layout = &self.shared.layout;
+        loop {
+            let row = self.next_row(rows).map_err(failed("list", &layout.root.shown("")))?;
+            match row {
+                Some(row) if self.shared.known_index().is_pruned(layout, &row.entry.record)? => {}
+                row => return Ok(row),
+            }
+        }
+    }
+
     /// The next row, also where compaction removed the pack that it stood in.
     fn next_row(&self, rows: &mut NewestFirst) -> io::Result<Option<Row>> {
         match rows.next_row(&self.shared.layout) {

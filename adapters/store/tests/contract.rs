@@ -5,14 +5,19 @@ mod support;
 use isobox_domain::compaction::Scope;
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::record::{TaskArtifacts, TaskRecord};
+use isobox_ports::contract::collector::CollectorFixture;
 use isobox_ports::contract::compactor::CompactorFixture;
 use isobox_ports::contract::open_attempts::OpenAttemptsFixture;
 use isobox_ports::contract::sample::record;
 use isobox_ports::contract::store::StoreFixture;
 use isobox_ports::contract::verifier::VerifierFixture;
 use isobox_ports::contract::views::ViewsFixture;
-use isobox_ports::contract::{attempts, compactor, object_store, open_attempts, record_log, verifier, views};
-use isobox_ports::{Attempts, Compactor, ObjectStore, OpenAttempts, RecordLog, Role, StoreErrorKind, Verifier, Views};
+use isobox_ports::contract::{
+    attempts, collector, compactor, object_store, open_attempts, record_log, verifier, views,
+};
+use isobox_ports::{
+    Attempts, Collector, Compactor, ObjectStore, OpenAttempts, RecordLog, Role, StoreErrorKind, Verifier, Views,
+};
 use isobox_store::{FsTaskStore, FsViews};
 use libtest_mimic::Trial;
 use std::collections::BTreeMap;
@@ -51,6 +56,12 @@ impl StoreFixture for Fixture {
 
     fn damage(&self, id: &ContentId) {
         support::damage(self.records.path(), id);
+    }
+}
+
+impl CollectorFixture for Fixture {
+    fn collector(&self) -> &dyn Collector {
+        &self.store
     }
 }
 
@@ -152,6 +163,7 @@ fn main() {
         object_store::cases("FsTaskStore", Fixture::default),
         open_attempts::cases("FsTaskStore", Fixture::default),
         record_log::cases("FsTaskStore", Fixture::default),
+        collector::cases("FsTaskStore", Fixture::default),
         compactor::cases("FsTaskStore", Fixture::default),
         attempts::cases("FsTaskStore_compacted", Compacted::default),
         object_store::cases("FsTaskStore_compacted", Compacted::default),

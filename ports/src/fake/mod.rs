@@ -9,6 +9,7 @@ mod repository;
 mod runtime_backend;
 mod store;
 mod store_attempt;
+mod store_collection;
 mod store_compaction;
 mod workspaces;
 

@@ -9,7 +9,7 @@ use isobox_ports::StoreError;
 use isobox_store_format::limits::{LANES, MAX_PACK};
 
 /// Seals every lane that holds something and that nobody puts into at the moment.
-pub(super) fn seal_idle_lanes(store: &Shared) -> Result<(), StoreError> {
+pub(crate) fn seal_idle_lanes(store: &Shared) -> Result<(), StoreError> {
     let layout = &store.layout;
     let locks = layout.locks()?;
     for number in (0..LANES).filter(|number| is_usable(layout, *number)) {

@@ -32,6 +32,8 @@ pub(crate) struct Contents {
     pub(super) rows: Vec<Row>,
     /// Events by subject.
     pub(super) events: BTreeSet<(ContentId, ContentId)>,
+    /// Records that were pruned.
+    pub(super) pruned: BTreeSet<ContentId>,
     pub(super) chain_ends: BTreeMap<u8, ChainEnd>,
     /// Packs whose loose entries belong to COMMITs here.
     pub(super) named: BTreeSet<ContentId>,
@@ -124,6 +126,10 @@ impl Contents {
         match commit.committed {
             Committed::Event { subject } => {
                 self.events.insert((subject, record));
+            }
+            Committed::Pruned { subject } => {
+                self.events.insert((subject, record));
+                self.pruned.insert(subject);
             }
             Committed::Record => {
                 let (task, attempt, committed_at) = (commit.task, commit.attempt, commit.time);

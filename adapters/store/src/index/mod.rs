@@ -18,7 +18,7 @@ use isobox_ports::{StoreError, StoreErrorKind};
 use isobox_store_format::entry::EntryKind;
 use isobox_store_format::limits::{LANES, MAX_PACK};
 use source::{Keep, Source};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io;
 
@@ -107,6 +107,28 @@ impl Row {
     /// Rows are ordered by this, the oldest first. No two rows are alike in it.
     pub(crate) fn order(&self) -> (Timestamp, u64, u8) {
         (self.entry.committed_at, self.sequence, self.lane)
+    }
+}
+
+/// How far somebody has come who goes through all that was pruned.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pass {
+    source: usize,
+    from: u64,
+}
+
+/// What an index held at a moment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Mark {
+    sealed: HashSet<ContentId>,
+    /// The number of the last COMMIT of each lane.
+    ends: HashMap<u8, u64>,
+}
+
+impl Mark {
+    /// A sealed pack stays as it is; a lane may have become longer.
+    fn has_all_of(&self, pack: Pack) -> bool {
+        matches!(pack, Pack::Sealed(id) if self.sealed.contains(&id))
     }
 }
 
@@ -256,6 +278,58 @@ impl Index {
         all.sort();
         all.dedup();
         Ok(all)
+    }
+
+    /// Whether the record `id` was pruned.
+    pub(crate) fn is_pruned(&mut self, layout: &Layout, id: &ContentId) -> Result<bool, StoreError> {
+        for source in &mut self.sources {
+            let found = source.is_pruned(layout, id);
+            if found.map_err(failed("look up in", &source.pack.shown(layout)))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// At most `most` of the records that were pruned, in an order that stays while nothing is written.
+    pub(crate) fn pruned(
+        &mut self,
+        layout: &Layout,
+        pass: Pass,
+        most: u64,
+    ) -> Result<(Vec<ContentId>, Pass), StoreError> {
+        let mut pass = pass;
+        while let Some(source) = self.sources.get_mut(pass.source) {
+            let found = source.pruned(layout, pass.from, most);
+            let found = found.map_err(failed("look up in", &source.pack.shown(layout)))?;
+            if !found.is_empty() {
+                pass.from += found.len() as u64;
+                return Ok((found, pass));
+            }
+            pass = Pass { source: pass.source + 1, from: 0 };
+        }
+        Ok((Vec::new(), pass))
+    }
+
+    /// What is there now, to be told later from what came after it.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark {
+            sealed: self.sealed().iter().map(|sealed| sealed.id).collect(),
+            ends: (0..LANES).filter_map(|lane| Some((lane, self.chain_end(lane)?.sequence))).collect(),
+        }
+    }
+
+    /// The records that were committed after `mark`.
+    pub(crate) fn rows_after(&self, layout: &Layout, mark: &Mark) -> Result<Vec<Row>, StoreError> {
+        let mut found = Vec::new();
+        for source in self.sources.iter().filter(|source| !mark.has_all_of(source.pack)) {
+            let mut rows = source.rows();
+            while let Some(row) = rows.next_row(layout).map_err(failed("list", &source.pack.shown(layout)))? {
+                let is_later = mark.ends.get(&row.lane).is_none_or(|end| row.sequence > *end);
+                found.extend(is_later.then_some(row));
+            }
+        }
+        Ok(found)
     }
 
     /// Every committed record, newest first, as of now.

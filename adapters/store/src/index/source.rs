@@ -111,6 +111,20 @@ impl Source {
         Ok(found)
     }
 
+    /// Whether the record `id` was pruned.
+    pub(super) fn is_pruned(&mut self, layout: &Layout, id: &ContentId) -> io::Result<bool> {
+        Ok(self.contents.pruned.contains(id) || self.look_up(layout, |table, _| table.is_pruned(id))?)
+    }
+
+    /// Some of the records that were pruned: `most` of them from the `from`-th on.
+    pub(super) fn pruned(&mut self, layout: &Layout, from: u64, most: u64) -> io::Result<Vec<ContentId>> {
+        let mut found = self.look_up(layout, |table, _| table.pruned(from, most))?;
+        let covered = self.table.as_ref().map_or(0, |table| u64::from(table.pruned));
+        let skip = from.saturating_sub(covered) as usize;
+        found.extend(self.contents.pruned.iter().skip(skip).take((most as usize).saturating_sub(found.len())));
+        Ok(found)
+    }
+
     fn look_up<T: Default>(&mut self, layout: &Layout, find: impl Fn(&Table, Pack) -> io::Result<T>) -> io::Result<T> {
         match self.table.as_ref().map(|table| find(table, self.pack)) {
             None => Ok(T::default()),

@@ -115,7 +115,7 @@ impl<'a> PackCheck<'a> {
                 Run::add(&mut self.runs, header.id, &commit, &self.shown);
                 match commit.committed {
                     Committed::Record => self.found.records += 1,
-                    Committed::Event { .. } => self.found.events += 1,
+                    Committed::Event { .. } | Committed::Pruned { .. } => self.found.events += 1,
                 }
                 self.span.end();
             }
@@ -140,15 +140,23 @@ impl<'a> PackCheck<'a> {
                 false => self.span.remember(id),
                 true => {
                     let records = match commit.committed {
+                        Committed::Record if self.is_pruned(&commit.record.id)? => return Ok(()),
                         // The walk from every record names it, once.
                         Committed::Record => Vec::new(),
-                        Committed::Event { subject } => self.known(&subject).into_iter().collect(),
+                        Committed::Event { subject } | Committed::Pruned { subject } => {
+                            self.known(&subject).into_iter().collect()
+                        }
                     };
                     self.add(DefectKind::Missing { object: id }, records);
                 }
             }
         }
         Ok(())
+    }
+
+    fn is_pruned(&self, record: &ContentId) -> Result<bool, StoreError> {
+        let shared = &self.store.shared;
+        shared.known_index().is_pruned(&shared.layout, record)
     }
 
     /// The record that `id` is, or that the event `id` is about, although no COMMIT says so.
