@@ -30,6 +30,7 @@ mod random;
 mod record_log;
 mod room;
 mod staging;
+mod steps;
 mod store;
 mod sweep;
 mod verify;
@@ -37,5 +38,7 @@ mod views;
 mod whole;
 
 pub use probe::StoreProbe;
+#[doc(hidden)]
+pub use steps::hook_steps;
 pub use store::FsTaskStore;
 pub use views::FsViews;

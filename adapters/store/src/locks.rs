@@ -2,6 +2,7 @@
 
 use crate::dir::{Access, Dir};
 use crate::error::{error, failed};
+use crate::steps::wait;
 use isobox_domain::content::ContentId;
 use isobox_ports::{StoreError, StoreErrorKind};
 use isobox_store_format::limits::LANES;
@@ -149,7 +150,7 @@ pub(crate) fn wait_for<T>(
             let reason = format!("another process has held it for over {} s", PATIENCE.as_secs());
             return Err(error(StoreErrorKind::Locked, "take lock", subject, reason));
         }
-        std::thread::sleep(pause);
+        wait(pause);
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }

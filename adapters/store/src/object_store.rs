@@ -4,6 +4,7 @@ use crate::dir::is_no_file;
 use crate::error::{damaged, failed};
 use crate::index::Location;
 use crate::large_reader::{LargeContent, find_large, large_header, verify_large};
+use crate::steps::step;
 use crate::store::FsTaskStore;
 use isobox_domain::change::ChangeSetRef;
 use isobox_domain::content::ContentId;
@@ -54,10 +55,12 @@ impl FsTaskStore {
         read: impl Fn(Location) -> Result<Option<T>, StoreError>,
     ) -> Result<Option<T>, StoreError> {
         let known = self.shared.known_locations(id)?;
+        step("knows where to read");
         if let Ok(Some(found)) = first_of(known, &read) {
             return Ok(Some(found));
         }
         let fresh = self.shared.fresh_locations(id)?;
+        step("knows better where to read");
         first_of(fresh, &read)
     }
 

@@ -10,6 +10,7 @@ use crate::locks::{lock_for_put, lock_lane, lock_record};
 use crate::owner::Owner;
 use crate::room::give_back;
 use crate::staging::{REMEMBERED, StagedLarge, Staging, hold};
+use crate::steps::step;
 use crate::store::{FsTaskStore, Shared};
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::event::{Event, EventKind};
@@ -46,15 +47,22 @@ fn put(attempt: &mut FsAttempt, record: &TaskRecord, encoded: &EncodedRecord) ->
     let store = Arc::clone(&attempt.store);
     let staging = hold(&attempt.staging);
     let locks = store.layout.locks()?;
+    step("puts");
     let _record = lock_record(&locks, &id)?;
     let _gc = lock_for_put(&locks)?;
     let mut put = Put::open(&store, staging.length() + encoded.bytes.len() as u64)?;
+    step("opened a lane");
     let published = FsTaskStore { shared: Arc::clone(&store) };
     if published.is_published_whole(&id)? {
         return Ok(id);
     }
     match put.add_all(&staging, encoded) {
-        Ok(children) => put.commit(commit_of(record, encoded.reference(), children)).map(|()| id),
+        Ok(children) => {
+            step("decided what is stored");
+            put.commit(commit_of(record, encoded.reference(), children))?;
+            step("committed");
+            Ok(id)
+        }
         Err(error) => {
             put.lane.abandon();
             Err(error)

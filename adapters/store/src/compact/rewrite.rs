@@ -4,6 +4,7 @@ use super::input::{Input, Rest};
 use super::output::{Output, class_of};
 use crate::error::failed;
 use crate::index::Pack;
+use crate::steps::step;
 use crate::store::Shared;
 use isobox_domain::compaction::PassedBy;
 use isobox_domain::content::ContentId;
@@ -161,12 +162,14 @@ impl<'a> Rewrite<'a> {
 
     /// Makes the output durable, and with it everything that was in the packs that were moved.
     fn finish(&mut self) -> io::Result<()> {
+        step("finishes a pack");
         if let Some(bytes) = self.output.finish()? {
             self.done.packs_after += 1;
             self.done.bytes_after += bytes;
         }
         for (id, bytes) in self.moved.drain(..) {
             if self.afterwards == Afterwards::Removed {
+                step("wrote a pack anew");
                 remove(self.store, &id)?;
             }
             self.done.packs.push((id, bytes));

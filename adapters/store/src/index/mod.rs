@@ -11,6 +11,7 @@ pub(crate) use newest_first::NewestFirst;
 use crate::dir::{Access, Dir, is_no_file};
 use crate::error::{error, failed};
 use crate::layout::Layout;
+use crate::steps::step;
 use isobox_domain::content::{ContentId, parse_hex};
 use isobox_domain::record::RecordEntry;
 use isobox_domain::timestamp::Timestamp;
@@ -208,6 +209,7 @@ impl Index {
         }
         let known: HashSet<Pack> = self.sources.iter().map(|source| source.pack).collect();
         for pack in packs.into_iter().map(Pack::Sealed).filter(|pack| !known.contains(pack)) {
+            step("listed the packs");
             match self.take_sealed(layout, pack) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
                 Err(error) if is_no_file(&error) => self.foreign.push(pack),

@@ -11,6 +11,7 @@ use crate::error::{damaged, failed};
 use crate::index::{Mark, Pack, Pass};
 use crate::large_reader::large_name;
 use crate::locks::lock_for_removal;
+use crate::steps::step;
 use crate::store::{FsTaskStore, Shared};
 use isobox_domain::content::ContentId;
 use isobox_domain::pruning::Swept;
@@ -35,7 +36,9 @@ impl Collector for FsTaskStore {
         let mut passed = HashSet::new();
         loop {
             let mark = store.fresh_index()?.mark();
+            step("marked");
             let round = Round::gather(self, &passed)?;
+            step("knows what is dead");
             if round.dead.is_empty() {
                 return Ok(swept);
             }
@@ -113,8 +116,11 @@ impl<'a> Round<'a> {
         let shared = &self.store.shared;
         let (packs, large) = self.places()?;
         let replaced = Rewrite::without(shared, &packs, &self.dead, tell)?.run(&packs)?;
+        step("wrote packs anew");
         let _no_put = lock_for_removal(&shared.layout.locks()?)?;
+        step("nobody puts");
         let relied_on = self.relied_on(mark)?;
+        step("looked at what came since");
         let stay: HashSet<ContentId> = self.packs_of(&relied_on)?;
         for (id, bytes) in replaced.packs.iter().filter(|(id, _)| !stay.contains(id)) {
             remove(shared, id).map_err(failed("remove", &Pack::Sealed(*id).shown(&shared.layout)))?;
@@ -123,6 +129,7 @@ impl<'a> Round<'a> {
         for id in large.iter().filter(|id| !relied_on.contains(id)) {
             swept.large_bytes += remove_large(shared, id).map_err(failed("remove large artifact", &id.to_string()))?;
         }
+        step("removed");
         self.dead.retain(|id| !relied_on.contains(id));
         swept.objects += self.dead.len() as u64;
         swept.records += self.records.len() as u64;
