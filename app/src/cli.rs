@@ -30,7 +30,7 @@ pub(crate) use policy::{
 };
 pub(crate) use policy_flags::PolicyFlags;
 pub(crate) use promote::PromoteArguments;
-pub(crate) use store::{StoreArguments, StoreCommand, StoreCompactArguments};
+pub(crate) use store::{StoreArguments, StoreCommand, StoreCompactArguments, StorePinArguments, StorePruneArguments};
 pub(crate) use telling::{EventTarget, TellingFlags};
 pub(crate) use transfer::{ExportArguments, ImportArguments, LayoutName, TransferCommand};
 pub(crate) use update::UpdateArguments;

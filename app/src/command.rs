@@ -10,6 +10,7 @@ mod look;
 mod man;
 mod policy;
 mod promote;
+mod prune;
 mod rerun;
 mod store;
 mod topics;

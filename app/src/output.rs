@@ -14,6 +14,7 @@ pub(crate) mod lifecycle;
 pub(crate) mod list;
 pub(crate) mod pager;
 pub(crate) mod policy;
+pub(crate) mod prune;
 pub(crate) mod record_json;
 pub(crate) mod report_json;
 pub(crate) mod review;

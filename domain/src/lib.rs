@@ -21,6 +21,7 @@ pub mod record;
 pub mod release;
 pub mod repo_path;
 pub mod report;
+pub mod retention;
 pub mod source;
 pub mod task_id;
 pub mod task_state;

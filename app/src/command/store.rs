@@ -1,5 +1,6 @@
 //! `isobox store`.
 
+use super::prune;
 use crate::cli::{StoreCommand, StoreCompactArguments};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
@@ -7,6 +8,7 @@ use crate::output::console::Console;
 use crate::output::stdout::{for_documents, unwritten};
 use crate::output::store as shown;
 use crate::output::working::Working;
+use crate::use_case::pin::Pin;
 use crate::wiring::{Store, give_way};
 use isobox_domain::compaction::Scope;
 use isobox_ports::Advance;
@@ -16,6 +18,9 @@ use std::io::Write;
 pub(super) fn store(console: Console, command: &StoreCommand) -> Result<ExitCode, Failure> {
     match command {
         StoreCommand::Compact(arguments) => compact(console, arguments),
+        StoreCommand::Prune(arguments) => prune::prune(console, arguments),
+        StoreCommand::Pin(arguments) => prune::pin(console, arguments, Pin::Set),
+        StoreCommand::Unpin(arguments) => prune::pin(console, arguments, Pin::Taken),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What keeps a Task Store small, also without being asked.
 
-use super::Store;
+use super::{Store, clock};
+use crate::use_case::{pin, prune};
 use isobox_ports::Compactor;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -9,6 +10,17 @@ use std::process::{Command, Stdio};
 const AUTO_COMPACT: &str = "ISOBOX_AUTO_COMPACT";
 
 impl Store {
+    /// The ports of a prune.
+    pub(crate) fn prune_ports(&self) -> prune::Ports<'_> {
+        let (records, objects, collector) = (&self.store, &self.store, &self.store);
+        prune::Ports { records, objects, views: &self.views, collector, clock: clock() }
+    }
+
+    /// The ports of a pin.
+    pub(crate) fn pin_ports(&self) -> pin::Ports<'_> {
+        pin::Ports { records: &self.store, clock: clock() }
+    }
+
     /// What compacts it.
     pub(crate) fn compactor(&self) -> &dyn Compactor {
         &self.store
@@ -30,8 +42,10 @@ impl Store {
     }
 }
 
-/// Lets others have the machine first. Where that is refused, it goes on as it was.
+/// Lets others have the machine first, where that is not refused.
 pub(crate) fn give_way() {
     const LEAST: i32 = 19;
-    drop(rustix::process::nice(LEAST));
+    if rustix::process::nice(LEAST).is_err() {
+        // It goes on as it was.
+    }
 }

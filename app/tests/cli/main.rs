@@ -10,6 +10,7 @@ mod place;
 mod policy;
 mod preflight;
 mod promote;
+mod prune;
 mod schema_checker;
 mod schemas;
 mod store;

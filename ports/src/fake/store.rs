@@ -217,6 +217,11 @@ impl Views for InMemoryStore {
         }
         Ok(())
     }
+
+    fn remove(&self, task: TaskId) -> Result<(), StoreError> {
+        self.state().views.retain(|(of, files)| *of != task || is_of_version_1(files));
+        Ok(())
+    }
 }
 
 /// Whether a directory among the Views is a record of version 1.
