@@ -7,11 +7,13 @@ mod probes;
 mod told_workspaces;
 mod transfer;
 mod update;
+mod upkeep;
 
 pub(crate) use policies::policy_schema;
 pub(crate) use probes::with_probes;
 pub(crate) use transfer::v1_directories;
 pub(crate) use update::{build, with_publisher, with_update_ports};
+pub(crate) use upkeep::give_way;
 
 use crate::cli::Place;
 use crate::failure::{Failure, FailureKind};

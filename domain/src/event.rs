@@ -30,6 +30,26 @@ pub enum EventKind {
         /// Why, in their words; may be empty.
         reason: String,
     },
+    /// A person wants it kept, whatever a prune would drop.
+    Pinned,
+    /// It need not be kept any more than others.
+    Unpinned,
+    /// The record was dropped from the store, with what no other record refers to.
+    Pruned {
+        /// By what rule.
+        reason: String,
+    },
+}
+
+/// Whether somebody decided about the result: what later pins and prunes say does not change that.
+pub fn decision(events: &[Event]) -> Option<&Event> {
+    events.iter().rev().find(|event| matches!(event.kind, EventKind::Promoted(_) | EventKind::Rejected { .. }))
+}
+
+/// Whether the record is to be kept, after these events, oldest first.
+pub fn is_pinned(events: &[Event]) -> bool {
+    let last = events.iter().rev().find(|event| matches!(event.kind, EventKind::Pinned | EventKind::Unpinned));
+    last.is_some_and(|event| event.kind == EventKind::Pinned)
 }
 
 /// A finished Promotion.

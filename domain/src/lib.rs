@@ -3,6 +3,7 @@
 
 pub mod change;
 pub mod command;
+pub mod compaction;
 pub mod content;
 pub mod enforcement;
 pub mod escape;
@@ -15,10 +16,12 @@ pub mod outcome;
 pub mod policy;
 pub mod preflight;
 pub mod promotion;
+pub mod pruning;
 pub mod record;
 pub mod release;
 pub mod repo_path;
 pub mod report;
+pub mod retention;
 pub mod source;
 pub mod task_id;
 pub mod task_state;

@@ -6,7 +6,7 @@
 use crate::change::ChangeSetRef;
 use crate::content::ContentId;
 use crate::escape::Escaped;
-use crate::event::{Confirmation, Event, EventKind, Promoted};
+use crate::event::{Confirmation, Event, EventKind, Promoted, decision};
 use crate::git_oid::GitOid;
 use crate::outcome::Outcome;
 use crate::record::TaskRecord;
@@ -232,13 +232,14 @@ fn check_record(record: &TaskRecord) -> Result<ChangeSetRef, PromotionRefusal> {
 }
 
 fn check_events(events: &[(ContentId, Event)], repetition: Repetition) -> Result<(), PromotionRefusal> {
-    match (events.last().map(|(_, event)| event), repetition) {
+    let events: Vec<Event> = events.iter().map(|(_, event)| event.clone()).collect();
+    match (decision(&events), repetition) {
         (None, _) | (_, Repetition::Allowed) => Ok(()),
         (Some(event), Repetition::Refused) => Err(match &event.kind {
             EventKind::Promoted(promoted) => {
                 PromotionRefusal::PromotedBefore { host_path: shown(&promoted.host_path), at: event.at }
             }
-            EventKind::Rejected { .. } => PromotionRefusal::Rejected { at: event.at },
+            _ => PromotionRefusal::Rejected { at: event.at },
         }),
     }
 }

@@ -1,6 +1,6 @@
 //! Where a Task stands, as a listing says it in one word.
 
-use crate::event::{Event, EventKind};
+use crate::event::{Event, EventKind, decision};
 use crate::outcome::Outcome;
 use crate::record::TaskRecord;
 
@@ -25,9 +25,9 @@ impl TaskState {
 
     /// The state of a published record after these events, oldest first: the last one counts.
     pub fn of(record: &TaskRecord, events: &[Event]) -> Self {
-        match events.last().map(|event| &event.kind) {
+        match decision(events).map(|event| &event.kind) {
             Some(EventKind::Promoted(_)) => Self::Promoted,
-            Some(EventKind::Rejected { .. }) => Self::Rejected,
+            Some(_) => Self::Rejected,
             None if record.outcome == Outcome::Interruption => Self::Interrupted,
             None => Self::Unreviewed,
         }

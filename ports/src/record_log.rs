@@ -36,7 +36,8 @@ pub enum AppendError {
 /// - When they fail, the attempt is left to be found as abandoned.
 /// - `append` succeeds only if the newest event about the subject is the event's `previous`: of two processes at once, one wins.
 /// - A record that was published twice with equal bytes is the same record.
-/// - Listing is newest first, and goes on past damaged entries.
+/// - Listing is newest first, and goes on past damaged entries. Records that were pruned are not listed, also if they are
+///   published once more.
 pub trait RecordLog: Send + Sync {
     /// Makes an attempt durable as `record`, and hands it back: whoever is killed before it was discarded leaves it to be
     /// found as abandoned, so that its notes can name what is still to be cleared up.

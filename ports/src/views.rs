@@ -25,4 +25,7 @@ pub struct View<'a> {
 pub trait Views: Send + Sync {
     /// Writes a View, then removes all but the newest that `limit` allows.
     fn write(&self, view: &View<'_>, objects: &dyn ObjectStore, limit: ViewLimit) -> Result<(), StoreError>;
+
+    /// Removes the View of a Task, if there is one.
+    fn remove(&self, task: TaskId) -> Result<(), StoreError>;
 }

@@ -1,12 +1,14 @@
 //! The store in memory keeps what every store keeps.
 
 use isobox_domain::content::{ContentId, ContentRef};
+use isobox_ports::contract::collector::CollectorFixture;
+use isobox_ports::contract::compactor::CompactorFixture;
 use isobox_ports::contract::open_attempts::OpenAttemptsFixture;
 use isobox_ports::contract::store::StoreFixture;
 use isobox_ports::contract::views::ViewsFixture;
-use isobox_ports::contract::{attempts, object_store, open_attempts, record_log, views};
+use isobox_ports::contract::{attempts, collector, compactor, object_store, open_attempts, record_log, views};
 use isobox_ports::fake::InMemoryStore;
-use isobox_ports::{Attempts, ObjectStore, OpenAttempts, RecordLog, Views};
+use isobox_ports::{Attempts, Collector, Compactor, ObjectStore, OpenAttempts, RecordLog, Views};
 use std::collections::BTreeMap;
 
 #[derive(Default)]
@@ -27,6 +29,18 @@ impl StoreFixture for Fixture {
 
     fn damage(&self, id: &ContentId) {
         self.0.damage(id);
+    }
+}
+
+impl CollectorFixture for Fixture {
+    fn collector(&self) -> &dyn Collector {
+        &self.0
+    }
+}
+
+impl CompactorFixture for Fixture {
+    fn compactor(&self) -> &dyn Compactor {
+        &self.0
     }
 }
 
@@ -60,6 +74,8 @@ fn main() {
         object_store::cases("InMemoryStore", Fixture::default),
         open_attempts::cases("InMemoryStore", Fixture::default),
         record_log::cases("InMemoryStore", Fixture::default),
+        collector::cases("InMemoryStore", Fixture::default),
+        compactor::cases("InMemoryStore", Fixture::default),
         views::cases("InMemoryStore", Fixture::default),
     ];
     libtest_mimic::run(&libtest_mimic::Arguments::from_args(), suites.into_iter().flatten().collect()).exit();

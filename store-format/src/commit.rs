@@ -25,6 +25,12 @@ pub enum Committed {
         /// The record.
         subject: ContentId,
     },
+    /// The Event that says that the record with this digest was pruned: told apart, so that whoever lists records need
+    /// not read events.
+    Pruned {
+        /// The record.
+        subject: ContentId,
+    },
 }
 
 /// A direct child of a record, stored with it or before it.
@@ -95,6 +101,7 @@ impl Commit {
         let (kind, subject) = match self.committed {
             Committed::Record => (1, none),
             Committed::Event { subject } => (2, subject),
+            Committed::Pruned { subject } => (3, subject),
         };
         bytes.extend(self.store.0);
         bytes.extend(self.task.as_bytes());
@@ -151,6 +158,7 @@ fn decode_unchecked(bytes: &[u8]) -> Option<Commit> {
         committed: match kind {
             1 => Committed::Record,
             2 => Committed::Event { subject: id(bytes, 128)? },
+            3 => Committed::Pruned { subject: id(bytes, 128)? },
             _ => return None,
         },
         record: ContentRef { id: id(bytes, 32)?, length: le_u64(bytes, 64) },
@@ -224,7 +232,7 @@ mod tests {
             assert!(Commit::decode(&bytes[..length]).is_err());
         }
         assert!(Commit::decode(&[bytes.as_slice(), b"x"].concat()).is_err());
-        for (at, value) in [(28, 3), (29, LANES), (30, 2), (31, 1), (72, 255), (160, 9), (bytes.len() - 1, 0)] {
+        for (at, value) in [(28, 4), (29, LANES), (30, 2), (31, 1), (72, 255), (160, 9), (bytes.len() - 1, 0)] {
             let mut changed = bytes.clone();
             changed[at..].iter_mut().take(if at == 72 { 8 } else { 1 }).for_each(|byte| *byte = value);
             assert!(Commit::decode(&changed).is_err(), "byte {at}");

@@ -1,6 +1,9 @@
 //! Entries: the 64-byte header that stands before every payload, in packs and in large files.
 
-use crate::limits::{FRAME_RAW, LARGE_FROM, MAX_COMMIT, MAX_FRAME, MAX_LARGE_RAW, MAX_PACKED_RAW};
+use crate::block::TABLE_START;
+use crate::limits::{
+    FRAME_RAW, LARGE_FROM, MAX_BLOCK, MAX_BLOCK_RAW, MAX_COMMIT, MAX_FRAME, MAX_LARGE_RAW, MAX_PACKED_RAW,
+};
 use crate::object::reference_to;
 use isobox_domain::content::ContentId;
 
@@ -21,6 +24,8 @@ pub enum EntryKind {
     Record = 2,
     /// What makes the entries before it durable and visible.
     Commit = 3,
+    /// Objects in one [block](crate::block), each of which was committed before.
+    Block = 4,
     /// Bytes that readers of packs skip.
     Filler = 5,
     /// A reference to a large artifact: its payload is the header of the large file, which is read from `large/`.
@@ -35,6 +40,8 @@ pub enum Codec {
     Raw = 0,
     /// As zstd frames: one in a pack, one for each [`FRAME_RAW`] bytes in a large file.
     Zstd = 1,
+    /// As a table of members and one zstd frame of all their bytes.
+    Block = 2,
 }
 
 /// Where an entry stands, which decides how long it may be.
@@ -53,9 +60,9 @@ pub struct EntryHeader {
     pub kind: EntryKind,
     /// How it is stored.
     pub codec: Codec,
-    /// BLAKE3 of the raw bytes.
+    /// BLAKE3 of the raw bytes; of a block, of its table, which names the bytes of every member.
     pub id: ContentId,
-    /// Raw length in bytes.
+    /// Raw length in bytes; of a block, that of all its members.
     pub raw_length: u64,
     /// Length of the stored payload in bytes, without the header.
     pub stored_length: u64,
@@ -91,6 +98,12 @@ pub enum EntryError {
     /// The payload is no zstd frame of the accepted kind and length.
     #[error("the payload is no accepted zstd frame: {reason}")]
     Frame {
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The payload is no block of the accepted kind.
+    #[error("the payload is no accepted block: {reason}")]
+    Block {
         /// What is wrong with it.
         reason: &'static str,
     },
@@ -171,6 +184,10 @@ impl EntryHeader {
             (Place::Pack, EntryKind::Commit, Codec::Raw) => raw == stored && raw <= MAX_COMMIT,
             (Place::Pack, EntryKind::Large, Codec::Raw) => raw == stored && raw == HEADER_LEN as u64,
             (Place::Pack, EntryKind::Commit | EntryKind::Large, Codec::Zstd) => false,
+            (Place::Pack, EntryKind::Block, Codec::Block) => {
+                raw <= MAX_BLOCK_RAW && (TABLE_START as u64..=MAX_BLOCK).contains(&stored)
+            }
+            (Place::Pack, EntryKind::Block, _) | (Place::Pack, _, Codec::Block) => false,
             (Place::Pack, _, Codec::Raw) => raw == stored && raw <= MAX_PACKED_RAW,
             (Place::Pack, _, Codec::Zstd) => stored < raw && raw <= MAX_PACKED_RAW,
         }
@@ -178,13 +195,20 @@ impl EntryHeader {
 }
 
 fn kind_from(byte: u8) -> Result<EntryKind, EntryError> {
-    let kinds = [EntryKind::Artifact, EntryKind::Record, EntryKind::Commit, EntryKind::Filler, EntryKind::Large];
+    let kinds = [
+        EntryKind::Artifact,
+        EntryKind::Record,
+        EntryKind::Commit,
+        EntryKind::Block,
+        EntryKind::Filler,
+        EntryKind::Large,
+    ];
     let known = kinds.into_iter().find(|kind| *kind as u8 == byte);
     known.ok_or(EntryError::Unknown { field: "kind", found: byte })
 }
 
 fn codec_from(byte: u8) -> Result<Codec, EntryError> {
-    let known = [Codec::Raw, Codec::Zstd].into_iter().find(|codec| *codec as u8 == byte);
+    let known = [Codec::Raw, Codec::Zstd, Codec::Block].into_iter().find(|codec| *codec as u8 == byte);
     known.ok_or(EntryError::Unknown { field: "codec", found: byte })
 }
 

@@ -8,6 +8,9 @@ use isobox_domain::task_id::TaskId;
 const KIND: &str = "isobox.event";
 const PROMOTED: &str = "promoted";
 const REJECTED: &str = "rejected";
+const PINNED: &str = "pinned";
+const UNPINNED: &str = "unpinned";
+const PRUNED: &str = "pruned";
 
 const CONFIRMATIONS: Names<'_, Confirmation> = &[
     (Confirmation::Interactive.name(), Confirmation::Interactive),
@@ -52,14 +55,23 @@ fn encode_unchecked(event: &Event) -> Vec<u8> {
                 map.field(6).text(PROMOTED);
                 map.field(7).map(|detail| encode_promoted(detail, promoted));
             }
-            EventKind::Rejected { reason } => {
-                map.field(6).text(REJECTED);
-                map.field(7).map(|detail| {
-                    detail.field(0).text(reason);
-                });
+            EventKind::Rejected { reason } => encode_reasoned(map, REJECTED, reason),
+            EventKind::Pinned => {
+                map.field(6).text(PINNED);
             }
+            EventKind::Unpinned => {
+                map.field(6).text(UNPINNED);
+            }
+            EventKind::Pruned { reason } => encode_reasoned(map, PRUNED, reason),
         }
     })
+}
+
+fn encode_reasoned(map: &mut MapEncoder, what: &str, reason: &str) {
+    map.field(6).text(what);
+    map.field(7).map(|detail| {
+        detail.field(0).text(reason);
+    });
 }
 
 fn encode_promoted(map: &mut MapEncoder, promoted: &Promoted) {
@@ -74,19 +86,28 @@ fn encode_promoted(map: &mut MapEncoder, promoted: &Promoted) {
 
 fn decode_kind(map: &mut MapDecoder<'_, '_>) -> Result<EventKind, DecodeError> {
     let decoder = map.need(6, "what happened")?;
-    let is_promotion = match decoder.text()? {
-        PROMOTED => true,
-        REJECTED => false,
+    Ok(match decoder.text()? {
+        PROMOTED => EventKind::Promoted(decode_detail(map, decode_promoted)?),
+        REJECTED => EventKind::Rejected { reason: decode_detail(map, decode_reason)? },
+        PINNED => EventKind::Pinned,
+        UNPINNED => EventKind::Unpinned,
+        PRUNED => EventKind::Pruned { reason: decode_detail(map, decode_reason)? },
         _ => return decoder.expected("an event of this version"),
-    };
+    })
+}
+
+fn decode_detail<T>(
+    map: &mut MapDecoder<'_, '_>,
+    decode: fn(&mut MapDecoder<'_, '_>) -> Result<T, DecodeError>,
+) -> Result<T, DecodeError> {
     let mut detail = map.need(7, "details")?.map()?;
-    let kind = if is_promotion {
-        EventKind::Promoted(decode_promoted(&mut detail)?)
-    } else {
-        EventKind::Rejected { reason: detail.need(0, "a reason")?.text()?.to_owned() }
-    };
+    let decoded = decode(&mut detail)?;
     detail.end()?;
-    Ok(kind)
+    Ok(decoded)
+}
+
+fn decode_reason(map: &mut MapDecoder<'_, '_>) -> Result<String, DecodeError> {
+    Ok(map.need(0, "a reason")?.text()?.to_owned())
 }
 
 fn decode_promoted(map: &mut MapDecoder<'_, '_>) -> Result<Promoted, DecodeError> {

@@ -6,6 +6,7 @@ use crate::object::reference_to;
 use zstd::zstd_safe;
 
 const LEVEL: i32 = 3;
+const SOLID_LEVEL: i32 = 6;
 const FRAME_MAGIC: u32 = 0xfd2f_b528;
 const HAS_CHECKSUM: u8 = 1 << 2;
 const IS_SINGLE_SEGMENT: u8 = 1 << 5;
@@ -29,6 +30,13 @@ impl Compressor {
         inner.include_contentsize(true)?;
         inner.include_dictid(false)?;
         Ok(Self { inner })
+    }
+
+    /// Prepares one that takes several times as long and makes frames of much raw content smaller.
+    pub fn solid() -> std::io::Result<Self> {
+        let mut solid = Self::new()?;
+        solid.inner.set_compression_level(SOLID_LEVEL)?;
+        Ok(solid)
     }
 
     /// One frame with all of `raw`.
@@ -64,6 +72,7 @@ pub fn decode_payload(header: &EntryHeader, stored: Vec<u8>) -> Result<Vec<u8>, 
     let raw = match header.codec {
         Codec::Raw => stored,
         Codec::Zstd => decode_frame(&stored, header.raw_length)?,
+        Codec::Block => return Err(EntryError::Block { reason: "it holds many objects, and is none itself" }),
     };
     let found = reference_to(&raw);
     if (found.id, found.length) != (header.id, header.raw_length) {
@@ -74,13 +83,18 @@ pub fn decode_payload(header: &EntryHeader, stored: Vec<u8>) -> Result<Vec<u8>, 
 
 /// The `raw_length` bytes, at most [`MAX_PACKED_RAW`], of the one frame that is all of `stored`.
 pub fn decode_frame(stored: &[u8], raw_length: u64) -> Result<Vec<u8>, EntryError> {
+    decode_frame_up_to(stored, raw_length, MAX_PACKED_RAW)
+}
+
+/// The `raw_length` bytes, at most `most`, of the one frame that is all of `stored`.
+pub(crate) fn decode_frame_up_to(stored: &[u8], raw_length: u64, most: u64) -> Result<Vec<u8>, EntryError> {
     check_frame(stored)?;
     let announced = zstd_safe::get_frame_content_size(stored).ok().flatten();
-    if raw_length > MAX_PACKED_RAW || announced != Some(raw_length) {
+    if raw_length > most || announced != Some(raw_length) {
         return Err(EntryError::Frame { reason: "it does not have the length that was announced" });
     }
     let damaged = EntryError::Frame { reason: "it is damaged" };
-    // No more than MAX_PACKED_RAW, checked above.
+    // No more than `most`, checked above.
     let raw = zstd::bulk::decompress(stored, raw_length as usize).map_err(|_| damaged)?;
     if raw.len() as u64 == raw_length { Ok(raw) } else { Err(damaged) }
 }

@@ -8,6 +8,12 @@ const GIB: u64 = 1 << 30;
 pub const LARGE_FROM: u64 = MIB;
 /// Longest raw length of an entry in a pack, in bytes.
 pub const MAX_PACKED_RAW: u64 = MIB;
+/// Longest raw length of a block, in bytes.
+pub const MAX_BLOCK_RAW: u64 = 4 * MIB;
+/// Most members of a block.
+pub const MAX_MEMBERS: usize = 1 << 14;
+/// Longest payload of a block, in bytes: the longest table, and what zstd gives as its bound for [`MAX_BLOCK_RAW`].
+pub const MAX_BLOCK: u64 = 4 + 37 * MAX_MEMBERS as u64 + MAX_BLOCK_RAW + 17 * KIB;
 /// Longest payload of a COMMIT, in bytes.
 pub const MAX_COMMIT: u64 = 64 * KIB;
 /// Longest raw length of a large artifact, in bytes.

@@ -217,9 +217,12 @@ REJECTED = fields({0: text})
 
 def event(raw):
     value = load("isobox.event", {
-        2: lambda item: data(item, 8), 3: ident, may(4): ident, 5: time, 6: one_of("promoted", "rejected"), 7: dict,
+        2: lambda item: data(item, 8), 3: ident, may(4): ident, 5: time, 6: one_of("promoted", "rejected", "pinned", "unpinned", "pruned"), may(7): dict,
     }, raw)
-    value[7] = (PROMOTED if value[6] == "promoted" else REJECTED)(value[7])
+    detail = {"promoted": PROMOTED, "rejected": REJECTED, "pruned": REJECTED}.get(value[6])
+    need((detail is None) == (7 not in value), "details that do not fit what happened")
+    if detail:
+        value[7] = detail(value[7])
     return value
 
 

@@ -10,8 +10,10 @@ from cbor import need
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 HEADER = 64
 ENTRY_MAGIC = b"\xb1ISO"
-ARTIFACT, RECORD, COMMIT, FILLER, LARGE = 1, 2, 3, 5, 6
+ARTIFACT, RECORD, COMMIT, BLOCK, FILLER, LARGE = 1, 2, 3, 4, 5, 6
 MAX_FRAME = MIB + 8 * KIB
+MAX_MEMBERS = 1 << 14
+MAX_BLOCK = 4 + 37 * MAX_MEMBERS + 4 * MIB + 17 * KIB
 
 
 def _crc_table():
@@ -80,14 +82,16 @@ class Header:
         need(data[4] == 1 and data[7] == 0, "a header of another version or with flags")
         self.bytes, self.kind, self.codec, self.id = data, data[5], data[6], data[8:40]
         self.raw, self.stored, self.crc = u64(data, 40), u64(data, 48), u32(data, 56)
-        need(self.kind in (ARTIFACT, RECORD, COMMIT, FILLER, LARGE), "an unknown kind")
-        need(self.codec in (0, 1), "an unknown codec")
+        need(self.kind in (ARTIFACT, RECORD, COMMIT, BLOCK, FILLER, LARGE), "an unknown kind")
+        need(self.codec in (0, 1, 2), "an unknown codec")
         need(self._fits(place), f"lengths {self.raw} and {self.stored} are not accepted")
 
     def _fits(self, place):
         if place == "large":
             frames = -(-self.raw // MIB)
             return self.kind == ARTIFACT and self.codec == 1 and MIB <= self.raw <= 64 * GIB and self.stored <= frames * MAX_FRAME
+        if self.kind == BLOCK or self.codec == 2:
+            return self.kind == BLOCK and self.codec == 2 and self.raw <= 4 * MIB and 4 <= self.stored <= MAX_BLOCK
         if self.codec == 1:
             return self.kind not in (COMMIT, LARGE) and self.stored < self.raw <= MIB
         limit = {COMMIT: 64 * KIB, LARGE: HEADER}.get(self.kind, MIB)
@@ -102,6 +106,28 @@ class Header:
             raw = read_frame(payload)
         need(len(raw) == self.raw and ident(raw) == self.id, "raw bytes of another id or length")
         return raw
+
+
+    def members(self, payload):
+        """What a block holds: kind, id and raw bytes of each member."""
+        need(crc32c(payload) == self.crc, "a payload with a wrong CRC")
+        count = u32(payload, 0)
+        start = 4 + 37 * count
+        need(1 <= count <= MAX_MEMBERS and start <= len(payload), "a table of a wrong length")
+        need(ident(payload[:start]) == self.id, "a table of another id")
+        frame = payload[start:]
+        need(frame_length(frame) == len(frame), "something behind the frame")
+        raw, at, members = read_frame(frame, 4 * MIB), 0, []
+        for row in (payload[at:at + 37] for at in range(4, start, 37)):
+            kind, identity, length = row[0], row[1:33], u32(row, 33)
+            need(kind in (ARTIFACT, RECORD, LARGE) and length <= MIB, "a member out of range")
+            member = raw[at:at + length]
+            named = Header(member, "large").id if kind == LARGE else ident(member)
+            need(len(member) == length and named == identity, "a member of another id or length")
+            members.append((kind, identity, member))
+            at += length
+        need(at == len(raw) == self.raw, "members of another length")
+        return members
 
 
 def frame_length(data):
@@ -123,13 +149,13 @@ def frame_length(data):
     return at + 4
 
 
-def read_frame(data):
-    """The raw bytes of one frame, at most 1 MiB; zstandard checks the frame's own checksum."""
+def read_frame(data, most=MIB):
+    """The raw bytes of one frame, at most `most`; zstandard checks the frame's own checksum."""
     parameters = zstandard.get_frame_parameters(data)
-    need(parameters.content_size <= MIB, "a frame of more than 1 MiB")
+    need(parameters.content_size <= most, "a frame that is too large")
     need(data[4] >> 5 & 1 or parameters.window_size <= 8 * MIB, "a window of more than 8 MiB")
     try:
-        raw = zstandard.ZstdDecompressor(max_window_size=8 * MIB).decompress(data, max_output_size=MIB)
+        raw = zstandard.ZstdDecompressor(max_window_size=8 * MIB).decompress(data, max_output_size=most)
     except zstandard.ZstdError as error:
         need(False, f"a frame that is damaged: {error}")
     need(len(raw) == parameters.content_size, "a frame of another length than it says")
@@ -162,10 +188,10 @@ class Commit:
         self.record, self.record_length = data[32:64], u64(data, 64)
         self.time, self.sequence, self.span = u64(data, 72), u64(data, 80), u64(data, 88)
         self.previous, self.subject, packs = data[96:128], data[128:160], u16(data, 160)
-        need(self.kind in (1, 2) and self.lane < 32 and children <= 64 and zero == 0, "a COMMIT with a field out of range")
+        need(self.kind in (1, 2, 3) and self.lane < 32 and children <= 64 and zero == 0, "a COMMIT with a field out of range")
         need(946684800000 <= self.time < 7258118400000 and self.sequence >= 1, "a COMMIT with a wrong time or sequence")
         need((self.sequence == 1) == (self.previous == bytes(32)), "a COMMIT whose previous does not fit its sequence")
-        need(self.kind == 2 or self.subject == bytes(32), "a COMMIT of a record with a subject")
+        need(self.kind != 1 or self.subject == bytes(32), "a COMMIT of a record with a subject")
         need(len(data) == 162 + 32 * packs + 41 * children + 8, "a COMMIT of a wrong length")
         need(u32(data, len(data) - 8) == len(data) and data[-4:] == b"TIMC", "a COMMIT with a wrong end")
         self.packs = [data[at:at + 32] for at in range(162, 162 + 32 * packs, 32)]

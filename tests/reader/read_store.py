@@ -49,8 +49,6 @@ class Store:
                 self._read_pack(f"packs/{name}", bytes.fromhex(name[:64]))
         for commit in self.commits.values():
             for pack in commit.packs:
-                if pack not in self.loose:
-                    self.problems.append(f"COMMIT {commit.id.hex()}: pack {pack.hex()} is missing")
                 self._admit(self.loose.get(pack, []))
 
     def _names(self, directory):
@@ -64,7 +62,7 @@ class Store:
             self.problems.append(f"{name}: its bytes have another id than its name")
         if len(data) > 64 * packs.MIB:
             self.problems.append(f"{name}: longer than 64 MiB")
-        pending, at = [], 0
+        pending, at, is_certain, has_blocks, spans = [], 0, True, False, []
         while at < len(data):
             header = self._header(data, at)
             if header is None and is_torn(data, at):
@@ -74,19 +72,31 @@ class Store:
                 end = self._resynchronise(data, at + 1)
                 self.problems.append(f"{name}: bytes {at} to {end} are no entry")
                 self._admit(pending, self.unsure)
-                pending, at = [], end
+                pending, at, is_certain = [], end, False
                 continue
             end = at + packs.HEADER + header.stored
             self.counts["entries"] += 1
-            raw = self.check(f"{name} at {at}", header.open, data[at + packs.HEADER:end])
+            payload, subject = data[at + packs.HEADER:end], f"{name} at {at}"
+            if header.kind == packs.BLOCK:
+                has_blocks, at = True, end
+                members = self.check(subject, header.members, payload) or []
+                self._admit_members(members, self.objects if is_certain else self.unsure)
+                continue
+            raw = self.check(subject, header.open, payload)
             if header.kind == packs.COMMIT and raw is not None:
-                commit = self.check(f"{name} at {at}", self._commit, raw, at)
+                commit = self.check(subject, self._commit, raw)
                 if commit:
+                    is_certain = True
+                    spans.append((at, commit.span))
                     self._admit(pending)
                     pending = []
             elif raw is not None and header.kind != packs.FILLER:
                 pending.append((header, raw))
             at = end
+        # What compaction wrote anew stands somewhere else than it once did.
+        if not has_blocks:
+            wrong = [at for at, span in spans if span > at]
+            self.problems.extend(f"{name} at {at}: a span that starts before the pack" for at in wrong)
         if expected is not None:
             self.loose[expected] = pending
         self.counts["entries without a COMMIT"] += len(pending)
@@ -108,10 +118,9 @@ class Store:
             at += 1
         return len(data)
 
-    def _commit(self, raw, at):
+    def _commit(self, raw):
         commit = packs.Commit(raw)
         need(commit.store == self.id, "a COMMIT of another store")
-        need(commit.span <= at, "a span that starts before the pack")
         known = self.chains[commit.lane].setdefault(commit.sequence, commit)
         need(known.id == commit.id, f"a second COMMIT {commit.sequence} in lane {commit.lane}")
         self.commits[commit.id] = commit
@@ -121,6 +130,11 @@ class Store:
         for header, raw in entries:
             identity = raw[8:40] if header.kind == packs.LARGE else header.id
             (self.objects if objects is None else objects).setdefault(identity, (header.kind, raw))
+
+    def _admit_members(self, members, objects):
+        for kind, identity, raw in members:
+            objects.setdefault(identity, (kind, raw))
+            self.counts["members of blocks"] += 1
 
     # --- chains, and what COMMITs refer to ---
 
@@ -159,8 +173,11 @@ class Store:
 
     def check_commits(self):
         events = defaultdict(dict)
+        pruned = {commit.subject for commit in self.commits.values() if commit.kind == 3}
         for commit in self.commits.values():
-            if commit.kind == 1:
+            if commit.kind == 1 and commit.record in pruned:
+                self.counts["pruned records"] += 1
+            elif commit.kind == 1:
                 self.check(f"record {commit.record.hex()}", self._record, commit)
             else:
                 event = self.check(f"event {commit.record.hex()}", self._event, commit)
@@ -204,6 +221,7 @@ class Store:
         event = objects.event(self.object(commit.record, commit.record_length, (packs.RECORD,)))
         need((event[2], event[3]) == (commit.task, commit.subject), "its COMMIT names another task or record")
         need(commit.attempt == 0 and not commit.children, "its COMMIT has an attempt or children")
+        need((commit.kind == 3) == (event[6] == "pruned"), "its COMMIT says something else")
         self.counts["events"] += 1
         return event
 

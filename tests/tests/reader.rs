@@ -224,9 +224,13 @@ fn a_store_that_isobox_writes_now_is_what_its_specification_says() {
             let outcome = project.isobox(&arguments);
             assert!(matches!(outcome.code, 0 | 3), "{outcome:?}");
         }
-        let text = read_whole(python, &project.repository().join(".git/isobox/store"));
-        for count in ["records: 2\n", "events: 1\n", "large artifacts: 1\n", "lines of change sets: 3\n"] {
-            assert!(text.contains(count), "{count}{text}");
+        for is_compacted in [false, true] {
+            let text = read_whole(python, &project.repository().join(".git/isobox/store"));
+            for count in ["records: 2\n", "events: 1\n", "large artifacts: 1\n", "lines of change sets: 3\n"] {
+                assert!(text.contains(count), "{count}{text}");
+            }
+            assert_eq!(text.contains("members of blocks: "), is_compacted);
+            assert_eq!(project.isobox(&["store", "compact"]).code, 0);
         }
     });
 }

@@ -2,7 +2,7 @@
 
 use crate::dir::{Access, Dir, is_no_file};
 use crate::error::{damaged, failed};
-use crate::index::{ChainEnd, Pack, lane_name};
+use crate::index::{ChainEnd, Index, Pack, lane_name};
 use crate::lane_tail::{Tail, find_tail};
 use crate::layout::Layout;
 use crate::locks::Lock;
@@ -31,6 +31,13 @@ pub(crate) struct Known {
     pub(crate) entries: u64,
     /// Its last COMMIT in the packs, if it has none of its own.
     pub(crate) sealed_end: Option<ChainEnd>,
+}
+
+impl Known {
+    /// What `index` knows of the lane `number`.
+    pub(crate) fn of(index: &Index, number: u8) -> Self {
+        Self { entries: index.entries_in(number), sealed_end: index.chain_end(number) }
+    }
 }
 
 /// A lane that is locked by this process.

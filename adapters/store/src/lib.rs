@@ -5,6 +5,7 @@
 mod attempt;
 mod attempts;
 mod capture;
+mod compact;
 mod dir;
 mod error;
 mod follow;
@@ -17,6 +18,7 @@ mod large_reader;
 mod large_writer;
 mod layout;
 mod locks;
+mod object_reader;
 mod object_store;
 mod open_attempts;
 mod output;
@@ -28,11 +30,15 @@ mod random;
 mod record_log;
 mod room;
 mod staging;
+mod steps;
 mod store;
+mod sweep;
 mod verify;
 mod views;
 mod whole;
 
 pub use probe::StoreProbe;
+#[doc(hidden)]
+pub use steps::hook_steps;
 pub use store::FsTaskStore;
 pub use views::FsViews;

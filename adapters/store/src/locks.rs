@@ -2,6 +2,7 @@
 
 use crate::dir::{Access, Dir};
 use crate::error::{error, failed};
+use crate::steps::wait;
 use isobox_domain::content::ContentId;
 use isobox_ports::{StoreError, StoreErrorKind};
 use isobox_store_format::limits::LANES;
@@ -15,11 +16,17 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
 /// Held by writers shared from the decision what is stored already to the COMMIT; by a collector exclusively.
-pub(crate) const GC: &str = "gc";
+const GC: &str = "gc";
+/// Passed by writers on their way to [`GC`], and held by a collector who waits for it: else writers that follow one another
+/// would keep it waiting for ever.
+const TURN: &str = "turn";
 /// One byte of it for each record; see [`lock_record`].
 const RECORDS: &str = "records";
 /// Held shared while an attempt begins, until its own lock is held.
 pub(crate) const BEGIN: &str = "begin";
+
+/// Held exclusively by whoever rewrites packs.
+pub(crate) const COMPACT: &str = "compact";
 
 /// A lock that is held until this is dropped.
 #[derive(Debug)]
@@ -36,7 +43,7 @@ pub(crate) enum Sharing {
 
 /// Looks whether the locks of a put can be opened, and takes none of them.
 pub(crate) fn open_all(locks: &Dir) -> Result<(), StoreError> {
-    let names = [GC, RECORDS, BEGIN, &lane_lock(0)];
+    let names = [TURN, GC, RECORDS, BEGIN, &lane_lock(0)];
     names.into_iter().try_for_each(|name| open(locks, name).map(drop))
 }
 
@@ -51,6 +58,18 @@ fn lane_lock(lane: u8) -> String {
 /// Takes the lock `name`, waiting a while for it.
 pub(crate) fn lock(locks: &Dir, name: &str, sharing: Sharing) -> Result<Lock, StoreError> {
     wait_for(&locks.shown(name), || try_lock(locks, name, sharing))
+}
+
+/// Taken for a put: what counts as stored meanwhile stays.
+pub(crate) fn lock_for_put(locks: &Dir) -> Result<Lock, StoreError> {
+    let _turn = lock(locks, TURN, Sharing::Shared)?;
+    lock(locks, GC, Sharing::Shared)
+}
+
+/// Taken for removing what nothing refers to: no put is under way meanwhile.
+pub(crate) fn lock_for_removal(locks: &Dir) -> Result<Lock, StoreError> {
+    let _turn = lock(locks, TURN, Sharing::Exclusive)?;
+    lock(locks, GC, Sharing::Exclusive)
 }
 
 /// Takes the lock `name` if nobody is in the way.
@@ -103,12 +122,17 @@ fn byte_of(record: &ContentId) -> nix::libc::flock {
 pub(crate) fn lock_lane(locks: &Dir, is_usable: impl Fn(u8) -> bool) -> Result<(u8, Lock), StoreError> {
     wait_for(&locks.shown("lane-*"), || {
         for lane in (0..LANES).filter(|lane| is_usable(*lane)) {
-            if let Some(lock) = try_lock(locks, &lane_lock(lane), Sharing::Exclusive)? {
+            if let Some(lock) = try_lock_lane(locks, lane)? {
                 return Ok(Some((lane, lock)));
             }
         }
         Ok(None)
     })
+}
+
+/// Takes the lane `number` if nobody puts into it.
+pub(crate) fn try_lock_lane(locks: &Dir, number: u8) -> Result<Option<Lock>, StoreError> {
+    try_lock(locks, &lane_lock(number), Sharing::Exclusive)
 }
 
 /// Tries `take` until it succeeds, for a while: flock(2) has no timeout.
@@ -126,7 +150,7 @@ pub(crate) fn wait_for<T>(
             let reason = format!("another process has held it for over {} s", PATIENCE.as_secs());
             return Err(error(StoreErrorKind::Locked, "take lock", subject, reason));
         }
-        std::thread::sleep(pause);
+        wait(pause);
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }

@@ -4,14 +4,13 @@ use crate::dir::is_no_file;
 use crate::error::{damaged, failed};
 use crate::index::Location;
 use crate::large_reader::{LargeContent, find_large, large_header, verify_large};
-use crate::pack_scan::{read_header, read_payload};
+use crate::steps::step;
 use crate::store::FsTaskStore;
 use isobox_domain::change::ChangeSetRef;
 use isobox_domain::content::ContentId;
 use isobox_ports::{Cause, ChangeLines, Content, ObjectStore, StoreError};
 use isobox_store_format::change_set::read_change_set;
-use isobox_store_format::entry::{EntryKind, Place};
-use isobox_store_format::frame::decode_payload;
+use isobox_store_format::entry::EntryKind;
 use isobox_store_format::object::MAX_OBJECT_BYTES;
 use std::io::{Cursor, Read};
 use std::sync::Arc;
@@ -56,22 +55,19 @@ impl FsTaskStore {
         read: impl Fn(Location) -> Result<Option<T>, StoreError>,
     ) -> Result<Option<T>, StoreError> {
         let known = self.shared.known_locations(id)?;
+        step("knows where to read");
         if let Ok(Some(found)) = first_of(known, &read) {
             return Ok(Some(found));
         }
         let fresh = self.shared.fresh_locations(id)?;
+        step("knows better where to read");
         first_of(fresh, &read)
     }
 
     fn read_at(&self, id: &ContentId, location: Location) -> Result<Option<Vec<u8>>, StoreError> {
-        let layout = &self.shared.layout;
-        let subject = location.pack.shown(layout);
-        let file = location.pack.open(layout).map_err(failed("open", &subject))?;
-        let header = read_header(&file, location.offset, Place::Pack).map_err(failed("read", &subject))?;
+        let subject = location.pack.shown(&self.shared.layout);
         let at = |e: Cause| damaged("open object", format!("{id} in {subject} at {}", location.offset), e);
-        let header = header.filter(|header| header.id == *id).ok_or_else(|| at("its header is damaged".into()))?;
-        let payload = read_payload(&file, location.offset, &header).map_err(failed("read", &subject))?;
-        decode_payload(&header, payload).map(Some).map_err(|e| at(e.into()))
+        self.shared.read_object(id, location).map_err(failed("read", &subject))?.map(Some).map_err(at)
     }
 
     fn open_large(&self, id: &ContentId) -> Result<Option<Content>, StoreError> {

@@ -2,6 +2,7 @@
 
 use crate::index::{Location, Pack};
 use isobox_domain::content::ContentId;
+use isobox_store_format::block::{Member, TABLE_START, decode_table, table_length};
 use isobox_store_format::commit::Commit;
 use isobox_store_format::entry::{EntryHeader, EntryKind, HEADER_LEN, Place};
 use isobox_store_format::format_file::StoreId;
@@ -15,12 +16,23 @@ use std::io;
 pub(crate) enum Step {
     /// An entry that names itself or, for a reference, the large artifact.
     Entry(ContentId, Location),
+    /// A block.
+    Block {
+        /// Where it starts.
+        offset: u64,
+        /// What it holds.
+        members: Vec<Member>,
+        /// Whether it was reached by lengths alone.
+        is_certain: bool,
+    },
     /// A COMMIT of this store.
     Commit {
         /// The digest of its payload.
         id: ContentId,
         /// What it says.
         commit: Box<Commit>,
+        /// Where it starts.
+        offset: u64,
         /// Where it ends.
         end: u64,
     },
@@ -67,12 +79,14 @@ impl<'a> PackScan<'a> {
     }
 
     fn entry(&mut self, offset: u64, header: &EntryHeader) -> io::Result<Option<Step>> {
-        let location = Location { pack: self.pack, offset, kind: header.kind, is_certain: self.is_certain };
+        let (pack, kind, is_certain) = (self.pack, header.kind, self.is_certain);
+        let location = Location { pack, offset, kind, is_certain, is_member: false };
         match header.kind {
             EntryKind::Filler => Ok(None),
             EntryKind::Artifact | EntryKind::Record => Ok(Some(Step::Entry(header.id, location))),
             EntryKind::Large => self.reference(offset, header, location),
             EntryKind::Commit => self.commit(offset, header).map(Some),
+            EntryKind::Block => self.block(offset, header).map(Some),
         }
     }
 
@@ -83,13 +97,20 @@ impl<'a> PackScan<'a> {
         Ok(Some(large.map_or(damage, |large| Step::Entry(large.id, location))))
     }
 
+    fn block(&self, offset: u64, header: &EntryHeader) -> io::Result<Step> {
+        Ok(match read_table(self.file, offset, header)? {
+            Some(members) => Step::Block { offset, members, is_certain: self.is_certain },
+            None => Step::Damage { offset, end: offset + header.entry_length() },
+        })
+    }
+
     fn commit(&mut self, offset: u64, header: &EntryHeader) -> io::Result<Step> {
         let end = offset + header.entry_length();
         let commit = read_commit(self.file, offset, header)?.filter(|commit| commit.store == self.store);
         let Some(commit) = commit else { return Ok(Step::Damage { offset, end }) };
         // Nothing but this store writes its id, so what follows is no imitation.
         self.is_certain = true;
-        Ok(Step::Commit { id: header.id, commit: Box::new(commit), end })
+        Ok(Step::Commit { id: header.id, commit: Box::new(commit), offset, end })
     }
 }
 
@@ -97,6 +118,18 @@ impl<'a> PackScan<'a> {
 pub(crate) fn read_commit(file: &File, offset: u64, header: &EntryHeader) -> io::Result<Option<Commit>> {
     let payload = read_payload(file, offset, header)?;
     Ok(decode_payload(header, payload).ok().and_then(|payload| Commit::decode(&payload).ok()))
+}
+
+/// The members of the block at `offset`; `None` if its table is damaged. Their bytes are not read.
+pub(crate) fn read_table(file: &File, offset: u64, header: &EntryHeader) -> io::Result<Option<Vec<Member>>> {
+    let mut table = vec![0; TABLE_START];
+    let at = offset + HEADER_LEN as u64;
+    read_exact_at(file, &mut table, at)?;
+    let length = table_length(&table).filter(|length| *length as u64 <= header.stored_length);
+    let Some(length) = length else { return Ok(None) };
+    table.resize(length, 0);
+    read_exact_at(file, &mut table, at)?;
+    Ok(decode_table(header, &table).ok())
 }
 
 /// The stored payload of the entry at `offset`; its length was checked when the header was decoded.

@@ -6,21 +6,21 @@ use crate::index::{Location, Pack};
 use crate::lane::{Known, Lane, is_usable, require_usable};
 use crate::large_reader::{find_large, large_header, large_name, open_staged, verify_large};
 use crate::layout::Layout;
-use crate::locks::{GC, Sharing, lock, lock_lane, lock_record};
+use crate::locks::{lock_for_put, lock_lane, lock_record};
 use crate::owner::Owner;
-use crate::pack_scan::{read_header, read_payload};
 use crate::room::give_back;
 use crate::staging::{REMEMBERED, StagedLarge, Staging, hold};
+use crate::steps::step;
 use crate::store::{FsTaskStore, Shared};
 use isobox_domain::content::{ContentId, ContentRef};
-use isobox_domain::event::Event;
+use isobox_domain::event::{Event, EventKind};
 use isobox_domain::record::TaskRecord;
 use isobox_domain::timestamp::Timestamp;
 use isobox_ports::{StoreError, StoreErrorKind};
 use isobox_store_format::commit::{Commit, Committed, CommittedChild};
-use isobox_store_format::entry::{EntryHeader, EntryKind, Place};
+use isobox_store_format::entry::{EntryHeader, EntryKind};
 use isobox_store_format::format_file::StoreId;
-use isobox_store_format::frame::{Compressor, decode_payload};
+use isobox_store_format::frame::Compressor;
 use isobox_store_format::record::{Child, EncodedRecord, children, encode_record};
 use std::collections::HashSet;
 use std::io;
@@ -47,15 +47,22 @@ fn put(attempt: &mut FsAttempt, record: &TaskRecord, encoded: &EncodedRecord) ->
     let store = Arc::clone(&attempt.store);
     let staging = hold(&attempt.staging);
     let locks = store.layout.locks()?;
+    step("puts");
     let _record = lock_record(&locks, &id)?;
-    let _gc = lock(&locks, GC, Sharing::Shared)?;
+    let _gc = lock_for_put(&locks)?;
     let mut put = Put::open(&store, staging.length() + encoded.bytes.len() as u64)?;
+    step("opened a lane");
     let published = FsTaskStore { shared: Arc::clone(&store) };
     if published.is_published_whole(&id)? {
         return Ok(id);
     }
     match put.add_all(&staging, encoded) {
-        Ok(children) => put.commit(commit_of(record, encoded.reference(), children)).map(|()| id),
+        Ok(children) => {
+            step("decided what is stored");
+            put.commit(commit_of(record, encoded.reference(), children))?;
+            step("committed");
+            Ok(id)
+        }
         Err(error) => {
             put.lane.abandon();
             Err(error)
@@ -65,10 +72,14 @@ fn put(attempt: &mut FsAttempt, record: &TaskRecord, encoded: &EncodedRecord) ->
 
 /// Appends an event whose place after the newest one of its subject was checked.
 pub(crate) fn append_event(store: &Shared, event: &Event, bytes: &[u8]) -> Result<(), StoreError> {
-    let _gc = lock(&store.layout.locks()?, GC, Sharing::Shared)?;
+    let _gc = lock_for_put(&store.layout.locks()?)?;
     let mut put = Put::open(store, bytes.len() as u64)?;
     let reference = put.add_object(EntryKind::Record, bytes).inspect_err(|_| put.lane.abandon())?;
-    let committed = Committed::Event { subject: event.subject };
+    let subject = event.subject;
+    let committed = match event.kind {
+        EventKind::Pruned { .. } => Committed::Pruned { subject },
+        _ => Committed::Event { subject },
+    };
     put.commit(Commit { task: event.task, committed, ..blank(reference, Vec::new()) })
 }
 
@@ -111,9 +122,7 @@ impl<'a> Put<'a> {
         require_usable(layout)?;
         let locked = lock_lane(&layout.locks()?, |lane| is_usable(layout, lane))?;
         let number = locked.0;
-        let index = store.fresh_index()?;
-        let known = Known { entries: index.entries_in(number), sealed_end: index.chain_end(number) };
-        drop(index);
+        let known = Known::of(&*store.fresh_index()?, number);
         let lane = Lane::open(layout, locked, expected, known)?;
         let compressor = Compressor::new().map_err(failed("prepare", "a compressor"))?;
         Ok(Self { layout, store, lane, compressor, added: HashSet::new() })
@@ -186,7 +195,12 @@ impl<'a> Put<'a> {
         let mut count = 0;
         for location in self.certain(&header.id)? {
             let subject = location.pack.shown(self.layout);
-            count += usize::from(is_intact(self.layout, location, header).map_err(failed("read", &subject))?);
+            let read = match self.store.read_object(&header.id, location) {
+                // Compaction removed the pack. What was in it is somewhere else, but one copy more does no harm.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                read => read.map_err(failed("read", &subject))?,
+            };
+            count += usize::from(read.is_ok_and(|raw| raw.len() as u64 == header.raw_length));
             if count == wanted {
                 break;
             }
@@ -210,16 +224,6 @@ impl<'a> Put<'a> {
 
 fn committed(child: &Child) -> CommittedChild {
     CommittedChild { role: child.role.number(), reference: child.reference }
-}
-
-fn is_intact(layout: &Layout, location: Location, header: &EntryHeader) -> io::Result<bool> {
-    let file = location.pack.open(layout)?;
-    let found = read_header(&file, location.offset, Place::Pack)?;
-    let Some(found) = found.filter(|found| (found.id, found.raw_length) == (header.id, header.raw_length)) else {
-        return Ok(false);
-    };
-    let payload = read_payload(&file, location.offset, &found)?;
-    Ok(decode_payload(&found, payload).is_ok())
 }
 
 fn place_large(layout: &Layout, staging: &Staging, large: &StagedLarge) -> io::Result<()> {

@@ -2,7 +2,7 @@
 
 use crate::attempt::FsAttempt;
 use crate::error::{damaged, error, failed};
-use crate::index::Damage;
+use crate::index::{Damage, NewestFirst, Row};
 use crate::locks::lock_record;
 use crate::publish;
 use crate::store::FsTaskStore;
@@ -14,6 +14,7 @@ use isobox_store_format::entry::EntryKind;
 use isobox_store_format::event::{decode_event, encode_event};
 use isobox_store_format::object::reference_to;
 use isobox_store_format::record::{ChildRole, children, decode_record};
+use std::io;
 
 impl RecordLog for FsTaskStore {
     fn publish_keeping(
@@ -64,16 +65,37 @@ impl RecordLog for FsTaskStore {
         let index = self.shared.fresh_index()?;
         let (mut rows, damage) = (index.newest_first(), index.damage());
         drop(index);
-        let layout = &self.shared.layout;
-        let entries = std::iter::from_fn(move || {
-            let next = rows.next_row(layout).map_err(failed("list", &layout.root.shown("")));
-            next.map(|row| row.map(|row| row.entry)).transpose()
-        });
+        let entries =
+            std::iter::from_fn(move || self.next_kept(&mut rows).map(|row| row.map(|row| row.entry)).transpose());
         Ok(Box::new(entries.chain(damage.into_iter().map(|damage| Err(self.damage_error(&damage))))))
     }
 }
 
 impl FsTaskStore {
+    /// The next row of a record that was not pruned.
+    fn next_kept(&self, rows: &mut NewestFirst) -> Result<Option<Row>, StoreError> {
+        let layout = &self.shared.layout;
+        loop {
+            let row = self.next_row(rows).map_err(failed("list", &layout.root.shown("")))?;
+            match row {
+                Some(row) if self.shared.known_index().is_pruned(layout, &row.entry.record)? => {}
+                row => return Ok(row),
+            }
+        }
+    }
+
+    /// The next row, also where compaction removed the pack that it stood in.
+    fn next_row(&self, rows: &mut NewestFirst) -> io::Result<Option<Row>> {
+        match rows.next_row(&self.shared.layout) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let last = rows.last();
+                *rows = self.shared.fresh_index().map_err(io::Error::other)?.newest_first();
+                rows.next_older(&self.shared.layout, last)
+            }
+            next => next,
+        }
+    }
+
     fn read_policy(&self, record: &ContentId, policy: &ContentRef) -> Result<Vec<u8>, StoreError> {
         let found = self.read_small(&policy.id, EntryKind::Artifact)?;
         found.ok_or_else(|| damaged("load record", record.to_string(), format!("its policy {} is missing", policy.id)))

@@ -3,8 +3,10 @@
 use crate::error::failed;
 use crate::index::{Index, Location};
 use crate::layout::Layout;
+use crate::object_reader::RecentBlocks;
 use isobox_domain::content::ContentId;
 use isobox_ports::StoreError;
+use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,6 +23,7 @@ pub struct FsTaskStore {
 pub(crate) struct Shared {
     pub(crate) layout: Layout,
     index: Mutex<Index>,
+    pub(crate) recent_blocks: Mutex<RecentBlocks>,
 }
 
 impl FsTaskStore {
@@ -36,7 +39,7 @@ impl FsTaskStore {
     }
 
     fn new(layout: Layout) -> Self {
-        Self { shared: Arc::new(Shared { layout, index: Mutex::default() }) }
+        Self { shared: Arc::new(Shared { layout, index: Mutex::default(), recent_blocks: Mutex::default() }) }
     }
 }
 
@@ -60,8 +63,11 @@ impl Shared {
         found.retain(|found| found.is_certain);
         for location in &found {
             let subject = location.pack.shown(&self.layout);
-            let flushed = location.pack.open(&self.layout).and_then(|file| file.sync_data());
-            flushed.map_err(failed("flush", &subject))?;
+            match location.pack.open(&self.layout).and_then(|file| file.sync_data()) {
+                // Compaction removed the pack after what was in it was durable in another one.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                flushed => flushed.map_err(failed("flush", &subject))?,
+            }
         }
         Ok(!found.is_empty())
     }

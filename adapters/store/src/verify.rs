@@ -1,7 +1,9 @@
 //! Verifying a store: packs one by one, then the chains of the lanes, then, where it matters, every record.
 
+mod blocks;
 mod chains;
 mod pack;
+mod part;
 mod span;
 mod unreferenced;
 mod walk;
@@ -10,11 +12,12 @@ use crate::dir::is_no_file;
 use crate::error::failed;
 use crate::index::{self, Pack};
 use crate::store::FsTaskStore;
-use chains::Run;
 use isobox_domain::content::ContentId;
 use isobox_domain::verification::{Defect, DefectKind, Thoroughness, Verification};
 use isobox_ports::{Advance, StoreError, TellAdvance, Verifier};
 use pack::PackCheck;
+use part::Part;
+use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,16 +38,13 @@ impl Verifier for FsTaskStore {
             let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| work.run())).collect();
             workers.into_iter().map(|worker| worker.join().unwrap_or_else(|e| std::panic::resume_unwind(e))).collect()
         });
-        let (mut verification, mut runs) = (Verification::default(), Vec::new());
-        for part in parts {
-            let (found, part_of_runs) = part?;
-            verification.merge(found);
-            runs.extend(part_of_runs);
-        }
+        let mut all = Part::default();
+        parts.into_iter().try_for_each(|part| part.map(|part| all.merge(part)))?;
+        let Part { found: mut verification, runs, lost } = all;
         verification.leftovers.merge(unreferenced::count(self)?);
         chains::gaps(runs).into_iter().for_each(|gap| verification.add(gap));
         if how == Thoroughness::Deep || !verification.is_sound() {
-            Walk::through_all(self, how, &mut verification)?;
+            Walk::through_all(self, how, &mut verification, &lost)?;
         }
         Ok(verification)
     }
@@ -62,6 +62,8 @@ struct Work<'a> {
     store: &'a FsTaskStore,
     how: Thoroughness,
     left: Mutex<Vec<(Pack, Option<File>)>>,
+    /// Sealed packs that were ever listed.
+    seen: Mutex<HashSet<ContentId>>,
     done_bytes: AtomicU64,
     all_bytes: u64,
     tell: TellAdvance<'a>,
@@ -75,34 +77,47 @@ impl<'a> Work<'a> {
             // Held open: what is sealed meanwhile is read as what it was.
             .map(|(lane, file)| (Pack::Lane(lane), file))
             .collect();
-        left.extend(index::list_packs(layout)?.into_iter().map(|pack| (Pack::Sealed(pack), None)));
+        let seen = index::list_packs(layout)?;
+        left.extend(seen.iter().map(|pack| (Pack::Sealed(*pack), None)));
         let mut all_bytes = 0;
         for (pack, _) in &left {
             all_bytes += pack.length(layout).map_err(failed("look at", &pack.shown(layout)))?;
         }
-        Ok(Self { store, how, left: Mutex::new(left), done_bytes: AtomicU64::new(0), all_bytes, tell })
+        let (left, seen) = (Mutex::new(left), Mutex::new(seen));
+        Ok(Self { store, how, left, seen, done_bytes: AtomicU64::new(0), all_bytes, tell })
     }
 
-    fn run(&self) -> Result<(Verification, Vec<Run>), StoreError> {
-        let (mut found, mut runs) = (Verification::default(), Vec::new());
+    fn run(&self) -> Result<Part, StoreError> {
+        let mut all = Part::default();
         while let Some((pack, file)) = self.next() {
             let shown = pack.shown(&self.store.shared.layout);
             let file = match file.map_or_else(|| pack.open(&self.store.shared.layout), Ok) {
                 Ok(file) => file,
-                // It went while this went on: what was in it is somewhere else now, or was dropped.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                // It went while this went on: what was in it is somewhere else now.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    self.look_again()?;
+                    continue;
+                }
                 Err(error) if is_no_file(&error) => {
-                    found.add(foreign(shown, &error));
+                    all.found.add(foreign(shown, &error));
                     continue;
                 }
                 Err(error) => return Err(failed("open", &shown)(error)),
             };
             let check = PackCheck::new(self.store, self.how, pack, &file);
-            let (part, part_of_runs) = check.run(|bytes| self.advance(bytes))?;
-            found.merge(part);
-            runs.extend(part_of_runs);
+            all.merge(check.run(|bytes| self.advance(bytes))?);
         }
-        Ok((found, runs))
+        Ok(all)
+    }
+
+    /// Takes in packs that came in the place of others.
+    fn look_again(&self) -> Result<(), StoreError> {
+        let listed = index::list_packs(&self.store.shared.layout)?;
+        drop(self.store.shared.fresh_index()?);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let fresh = listed.into_iter().filter(|pack| seen.insert(*pack)).map(|pack| (Pack::Sealed(pack), None));
+        self.left.lock().unwrap_or_else(PoisonError::into_inner).extend(fresh);
+        Ok(())
     }
 
     fn next(&self) -> Option<(Pack, Option<File>)> {

@@ -11,7 +11,7 @@ use isobox_ports::{ObjectStore, StoreError, View, Views};
 use rustix::fs::{RenameFlags, renameat_with};
 use std::cmp::Reverse;
 use std::ffi::OsStr;
-use std::fs::TryLockError;
+use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
@@ -59,12 +59,7 @@ impl Views for FsViews {
     fn write(&self, view: &View<'_>, objects: &dyn ObjectStore, limit: ViewLimit) -> Result<(), StoreError> {
         let subject = shown(&self.directory);
         let dir = self.make().map_err(failed("open views in", &subject))?;
-        let lock = dir.as_file().map_err(failed("lock views in", &subject))?;
-        wait_for(&subject, || match lock.try_lock() {
-            Ok(()) => Ok(Some(())),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(failed("lock views in", &subject)(error)),
-        })?;
+        let _lock = lock(&dir, &subject)?;
         remove_unfinished(&dir).map_err(failed("remove unfinished views in", &subject))?;
         let is_taken = is_foreign(&dir, &view.task.to_string()).map_err(failed("look at views in", &subject))?;
         if limit != ViewLimit::Newest(0) && !is_taken {
@@ -72,6 +67,28 @@ impl Views for FsViews {
         }
         trim(&dir, limit, view.task).map_err(failed("trim views in", &subject))
     }
+
+    fn remove(&self, task: TaskId) -> Result<(), StoreError> {
+        let subject = shown(&self.directory);
+        let name = task.to_string();
+        let removing = failed("remove view from", &subject);
+        let Some(dir) = find_beneath(&self.directory).map_err(&removing)? else { return Ok(()) };
+        let _lock = lock(&dir, &subject)?;
+        let is_view =
+            dir.find_dir(&name).map_err(&removing)?.is_some() && !is_foreign(&dir, &name).map_err(&removing)?;
+        if is_view { remove_view(&dir, &name).map_err(removing) } else { Ok(()) }
+    }
+}
+
+/// Held while Views are made and unmade, until it is dropped.
+fn lock(dir: &Dir, subject: &str) -> Result<File, StoreError> {
+    let file = dir.as_file().map_err(failed("lock views in", subject))?;
+    wait_for(subject, || match file.try_lock() {
+        Ok(()) => Ok(Some(())),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(failed("lock views in", subject)(error)),
+    })?;
+    Ok(file)
 }
 
 fn write_view(dir: &Dir, view: &View<'_>, objects: &dyn ObjectStore) -> Result<(), StoreError> {
@@ -181,6 +198,19 @@ fn hide_from_git(dir: &Dir) -> io::Result<()> {
 }
 
 fn make_beneath(path: &Path) -> io::Result<Dir> {
+    beneath(path, step)
+}
+
+// Where a part of the path is a link, there are no Views that isobox made.
+fn find_beneath(path: &Path) -> io::Result<Option<Dir>> {
+    match beneath(path, |dir, name| dir.passage(name)) {
+        Ok(dir) => Ok(Some(dir)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn beneath(path: &Path, step: impl Fn(&Dir, &OsStr) -> io::Result<Dir>) -> io::Result<Dir> {
     let start = if path.is_absolute() { Path::new("/") } else { Path::new(".") };
     let mut dir = Dir::open(start)?;
     for component in path.components() {

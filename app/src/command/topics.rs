@@ -47,7 +47,8 @@ on a terminal, and sentences are broken where the terminal ends. For programs:
   --json           one document on standard output with
                    `schema: \"isobox.THING/v1\"`, full ids, and times in UTC:
                    diff, doctor, export, import, list, policy check, policy
-                   show, show, update, verify, version, workspace list
+                   show, show, store compact, store prune, update, verify,
+                   version, workspace list
   --json-errors    errors on standard error, one document of schema
                    isobox.error/v1 each; with every command
   --events         what happens to a task, one document of schema
@@ -74,6 +75,8 @@ isobox reads these variables:
                     also where a workload's programs are
   ISOBOX_PAGER      the pager for `diff`, `logs` and `show`; else PAGER, else
                     less. An empty one, and cat, is none
+  ISOBOX_AUTO_COMPACT
+                    0: no compaction of a store starts by itself
   NO_COLOR          no colours
   CLICOLOR_FORCE    colours although standard error is no terminal
 

@@ -164,6 +164,7 @@ pub(super) fn perform(
     let attempted = attempted.inspect_err(|failure| telling.failed(failure))?;
     lifecycle::ended(console, &attempted.record);
     telling.ended(&attempted.record);
+    store.compact_if_it_pays();
     if telling.is_lossy() {
         console.warning("the id file or the file of events is not complete: it could not be written");
     }

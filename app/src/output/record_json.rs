@@ -196,7 +196,7 @@ pub(crate) fn changes(set: &ChangeSetRef) -> Value {
 pub(crate) fn promotion(events: &[Event]) -> Value {
     let last = events.iter().rev().find_map(|event| match &event.kind {
         EventKind::Promoted(promoted) => Some((event, promoted)),
-        EventKind::Rejected { .. } => None,
+        _ => None,
     });
     last.map_or_else(|| json!({ "state": "not_promoted" }), |(event, promoted)| promoted_document(event, promoted))
 }
@@ -218,6 +218,11 @@ fn event(event: &Event) -> Value {
         EventKind::Promoted(promoted) => promoted_document(event, promoted),
         EventKind::Rejected { reason } => {
             json!({ "state": "rejected", "rejected_at": event.at.to_string(), "reason": reason })
+        }
+        EventKind::Pinned => json!({ "state": "pinned", "pinned_at": event.at.to_string() }),
+        EventKind::Unpinned => json!({ "state": "unpinned", "unpinned_at": event.at.to_string() }),
+        EventKind::Pruned { reason } => {
+            json!({ "state": "pruned", "pruned_at": event.at.to_string(), "reason": reason })
         }
     }
 }

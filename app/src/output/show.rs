@@ -98,5 +98,8 @@ fn happened(event: &Event) -> String {
             promoted.confirmation.name()
         ),
         EventKind::Rejected { reason } => format!("{} rejected: {}", event.at, Escaped(reason.as_bytes())),
+        EventKind::Pinned => format!("{} pinned", event.at),
+        EventKind::Unpinned => format!("{} unpinned", event.at),
+        EventKind::Pruned { reason } => format!("{} pruned: {}", event.at, Escaped(reason.as_bytes())),
     }
 }

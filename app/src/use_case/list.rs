@@ -36,7 +36,8 @@ pub(crate) fn list(
     Ok(())
 }
 
-fn listed(records: &dyn RecordLog, entry: &RecordEntry) -> Result<Option<Listed>, StoreError> {
+/// The record of `entry` with what happened to it; `None` if it is gone.
+pub(crate) fn listed(records: &dyn RecordLog, entry: &RecordEntry) -> Result<Option<Listed>, StoreError> {
     let Some(record) = records.load(&entry.record)? else { return Ok(None) };
     let events = events(records, &entry.record)?;
     Ok(Some(Listed { digest: entry.record, record, events }))

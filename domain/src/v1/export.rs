@@ -73,7 +73,7 @@ fn mode(event: &Event) -> Option<&'static str> {
             Confirmation::Interactive => "interactive",
             Confirmation::Piped | Confirmation::Flag | Confirmation::Unknown => "explicit_non_interactive",
         }),
-        EventKind::Rejected { .. } => None,
+        _ => None,
     }
 }
 

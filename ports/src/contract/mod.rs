@@ -1,6 +1,8 @@
 //! Contract suites: the cases that every adapter and every fake of a port must pass.
 
 pub mod attempts;
+pub mod collector;
+pub mod compactor;
 pub mod exports;
 pub mod host_probe;
 pub mod installation;

@@ -72,6 +72,11 @@ pub fn rejected(n: u64, subject: ContentId, previous: Option<ContentId>) -> Even
     Event { kind: EventKind::Rejected { reason: "not now".into() }, ..promoted(n, subject, previous) }
 }
 
+/// A prune of the record `subject` of the n-th Task.
+pub fn pruned(n: u64, subject: ContentId, previous: Option<ContentId>) -> Event {
+    Event { kind: EventKind::Pruned { reason: "keep-last 1".into() }, ..promoted(n, subject, previous) }
+}
+
 /// `length` bytes that no compression makes shorter; other ones for another seed.
 pub fn noise(seed: u64, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];

@@ -33,6 +33,7 @@ const CASES: &[(&str, Case)] = &[
     ("record_directories_of_version_1_stay", old_directories_stay),
     ("a_limit_of_none_writes_none", none_is_written),
     ("without_a_limit_all_stay", all_stay),
+    ("a_view_that_is_removed_is_gone_and_others_stay", removed),
 ];
 
 /// The suite, as tests of `name`. `fixture` is called once a case.
@@ -51,6 +52,17 @@ fn task(n: u8) -> TaskId {
 fn write(fixture: &dyn ViewsFixture, n: u8, json: &[u8], limit: ViewLimit) -> Result<(), Failed> {
     let view = View { task: task(n), record_json: json, artifacts: &[] };
     Ok(fixture.views().write(&view, fixture.objects(), limit)?)
+}
+
+fn removed(fixture: &dyn ViewsFixture) -> Result<(), Failed> {
+    fixture.views().remove(task(1))?;
+    for n in 1..=2 {
+        write(fixture, n, b"{}", ViewLimit::All)?;
+    }
+    fixture.views().remove(task(1))?;
+    fixture.views().remove(task(3))?;
+    assert_eq!(fixture.files().into_keys().collect::<Vec<_>>(), [format!("{}/record.json", task(2))]);
+    Ok(())
 }
 
 fn view_is_whole(fixture: &dyn ViewsFixture) -> Result<(), Failed> {

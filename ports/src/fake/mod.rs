@@ -11,6 +11,8 @@ mod repository;
 mod runtime_backend;
 mod store;
 mod store_attempt;
+mod store_collection;
+mod store_compaction;
 mod update_targets;
 mod workspaces;
 

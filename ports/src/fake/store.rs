@@ -7,12 +7,12 @@ use crate::{
 };
 use isobox_domain::change::{ChangeLine, ChangeSetRef};
 use isobox_domain::content::{ContentId, ContentRef};
-use isobox_domain::event::Event;
+use isobox_domain::event::{Event, EventKind};
 use isobox_domain::policy::ViewLimit;
 use isobox_domain::record::{RecordEntry, TaskRecord};
 use isobox_domain::task_id::TaskId;
 use isobox_domain::timestamp::Timestamp;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{Cursor, Read};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -31,7 +31,7 @@ pub(super) struct State {
     pub(super) objects: HashMap<ContentId, Vec<u8>>,
     pub(super) change_sets: HashMap<ContentId, Vec<ChangeLine>>,
     /// Records in the order in which they were committed, each with the digest of what is stored now.
-    records: Vec<(RecordEntry, TaskRecord)>,
+    pub(super) records: Vec<(RecordEntry, TaskRecord)>,
     damaged: Vec<ContentId>,
     events: Vec<StoredEvent>,
     pub(super) abandoned: Vec<Left>,
@@ -39,6 +39,14 @@ pub(super) struct State {
     pub(super) running: BTreeMap<u64, Left>,
     pub(super) begun: u64,
     views: Vec<(TaskId, BTreeMap<String, Vec<u8>>)>,
+}
+
+impl State {
+    /// The records that an event says were pruned.
+    pub(super) fn pruned(&self) -> HashSet<ContentId> {
+        let prunes = self.events.iter().filter(|stored| matches!(stored.event.kind, EventKind::Pruned { .. }));
+        prunes.map(|stored| stored.event.subject).collect()
+    }
 }
 
 /// How much the store has room for, in bytes.
@@ -173,7 +181,10 @@ impl RecordLog for InMemoryStore {
     }
 
     fn list(&self) -> Result<Box<dyn Iterator<Item = Result<RecordEntry, StoreError>> + '_>, StoreError> {
-        let entries: Vec<_> = self.state().records.iter().rev().map(|(entry, _)| Ok(*entry)).collect();
+        let state = self.state();
+        let pruned = state.pruned();
+        let kept = state.records.iter().rev().filter(|(entry, _)| !pruned.contains(&entry.record));
+        let entries: Vec<_> = kept.map(|(entry, _)| Ok(*entry)).collect();
         Ok(Box::new(entries.into_iter()))
     }
 }
@@ -204,6 +215,11 @@ impl Views for InMemoryStore {
                 stays
             });
         }
+        Ok(())
+    }
+
+    fn remove(&self, task: TaskId) -> Result<(), StoreError> {
+        self.state().views.retain(|(of, files)| *of != task || is_of_version_1(files));
         Ok(())
     }
 }

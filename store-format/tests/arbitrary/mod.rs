@@ -228,7 +228,12 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
             EventKind::Promoted(Promoted { host_path, commit, branch, confirmation, paths })
         },
     );
-    let kind = prop_oneof![promoted, text().prop_map(|reason| EventKind::Rejected { reason })];
+    let kind = prop_oneof![
+        promoted,
+        text().prop_map(|reason| EventKind::Rejected { reason }),
+        text().prop_map(|reason| EventKind::Pruned { reason }),
+        select(vec![EventKind::Pinned, EventKind::Unpinned]),
+    ];
     (any::<[u8; 8]>(), id(), option::of(id()), time(), kind).prop_map(|(task, subject, previous, at, kind)| Event {
         task: TaskId::new(task),
         subject,

@@ -212,6 +212,18 @@ pub(crate) fn rejected() -> Event {
     }
 }
 
+pub(crate) fn pinned() -> Event {
+    Event { kind: EventKind::Pinned, ..rejected() }
+}
+
+pub(crate) fn unpinned() -> Event {
+    Event { kind: EventKind::Unpinned, ..promoted() }
+}
+
+pub(crate) fn pruned() -> Event {
+    Event { kind: EventKind::Pruned { reason: "keep-last 10".into() }, ..promoted() }
+}
+
 /// One line of every kind, in order.
 pub(crate) fn change_lines() -> Vec<ChangeLine> {
     let mut lines: Vec<ChangeLine> = changes().into_iter().map(ChangeLine::Change).collect();

@@ -19,6 +19,8 @@ pub(super) struct Found {
     pub(super) is_certain: bool,
     /// Whether no COMMIT of its own file follows it.
     pub(super) is_loose: bool,
+    /// Whether it is a member of the block that stands there.
+    pub(super) is_member: bool,
 }
 
 /// The contents of a file of entries, up to an offset.
@@ -30,6 +32,8 @@ pub(crate) struct Contents {
     pub(super) rows: Vec<Row>,
     /// Events by subject.
     pub(super) events: BTreeSet<(ContentId, ContentId)>,
+    /// Records that were pruned.
+    pub(super) pruned: BTreeSet<ContentId>,
     pub(super) chain_ends: BTreeMap<u8, ChainEnd>,
     /// Packs whose loose entries belong to COMMITs here.
     pub(super) named: BTreeSet<ContentId>,
@@ -52,7 +56,14 @@ impl Contents {
         while let Some(step) = scan.find_next()? {
             match step {
                 Step::Entry(id, location) => loose.push((id, location)),
-                Step::Commit { id, commit, end } => {
+                // Only compaction writes blocks, of what was committed before.
+                Step::Block { offset, members, is_certain, .. } => {
+                    for member in members {
+                        let found = Found { kind: member.kind, is_certain, is_loose: false, is_member: true };
+                        self.entries.insert((member.id, offset), found);
+                    }
+                }
+                Step::Commit { id, commit, end, .. } => {
                     self.admit(&mut loose, |found| found);
                     self.admit_commit(id, &commit);
                     (self.end, self.last) = (end, Some(id));
@@ -74,6 +85,11 @@ impl Contents {
         self.entries.len()
     }
 
+    /// How many entries stand for themselves, outside of blocks.
+    pub(super) fn alone(&self) -> usize {
+        self.entries.values().filter(|found| !found.is_member).count()
+    }
+
     /// Where `id` stands.
     pub(super) fn locations(&self, pack: Pack, id: &ContentId, is_named: bool) -> Vec<Location> {
         let all = self.entries.range((*id, 0)..=(*id, u64::MAX));
@@ -89,8 +105,8 @@ impl Contents {
 
     fn admit(&mut self, entries: &mut Vec<(ContentId, Location)>, settle: impl Fn(Found) -> Found) {
         for (id, location) in entries.drain(..) {
-            let Location { kind, is_certain, offset, .. } = location;
-            self.entries.insert((id, offset), settle(Found { kind, is_certain, is_loose: false }));
+            let Location { kind, is_certain, is_member, offset, .. } = location;
+            self.entries.insert((id, offset), settle(Found { kind, is_certain, is_loose: false, is_member }));
         }
     }
 
@@ -102,12 +118,18 @@ impl Contents {
     }
 
     fn admit_commit(&mut self, id: ContentId, commit: &Commit) {
-        self.chain_ends.insert(commit.lane, ChainEnd { id, sequence: commit.sequence, time: commit.time });
+        let end = ChainEnd { id, sequence: commit.sequence, time: commit.time };
+        // A pack that was made of others may hold the COMMITs of a lane in another order.
+        self.chain_ends.entry(commit.lane).and_modify(|last| *last = later(*last, end)).or_insert(end);
         self.named.extend(&commit.packs);
         let record = commit.record.id;
         match commit.committed {
             Committed::Event { subject } => {
                 self.events.insert((subject, record));
+            }
+            Committed::Pruned { subject } => {
+                self.events.insert((subject, record));
+                self.pruned.insert(subject);
             }
             Committed::Record => {
                 let (task, attempt, committed_at) = (commit.task, commit.attempt, commit.time);
@@ -118,7 +140,12 @@ impl Contents {
     }
 }
 
+fn later(one: ChainEnd, other: ChainEnd) -> ChainEnd {
+    if other.sequence > one.sequence { other } else { one }
+}
+
 /// The place of an entry.
 pub(super) fn location(pack: Pack, offset: u64, found: Found) -> Location {
-    Location { pack, offset, kind: found.kind, is_certain: found.is_certain }
+    let Found { kind, is_certain, is_member, .. } = found;
+    Location { pack, offset, kind, is_certain, is_member }
 }

@@ -9,16 +9,17 @@ mod table;
 pub(crate) use newest_first::NewestFirst;
 
 use crate::dir::{Access, Dir, is_no_file};
-use crate::error::failed;
+use crate::error::{error, failed};
 use crate::layout::Layout;
+use crate::steps::step;
 use isobox_domain::content::{ContentId, parse_hex};
 use isobox_domain::record::RecordEntry;
 use isobox_domain::timestamp::Timestamp;
-use isobox_ports::StoreError;
+use isobox_ports::{StoreError, StoreErrorKind};
 use isobox_store_format::entry::EntryKind;
 use isobox_store_format::limits::{LANES, MAX_PACK};
 use source::{Keep, Source};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io;
 
@@ -80,6 +81,8 @@ pub(crate) struct Location {
     pub(crate) kind: EntryKind,
     /// Whether it was reached by lengths alone, not by searching after damage: content may imitate an entry.
     pub(crate) is_certain: bool,
+    /// Whether the entry there is a block, of which it is a member.
+    pub(crate) is_member: bool,
 }
 
 /// The last COMMIT of a lane.
@@ -108,6 +111,36 @@ impl Row {
     }
 }
 
+/// How far somebody has come who goes through all that was pruned.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pass {
+    source: usize,
+    from: u64,
+}
+
+/// What an index held at a moment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Mark {
+    sealed: HashSet<ContentId>,
+    /// The number of the last COMMIT of each lane.
+    ends: HashMap<u8, u64>,
+}
+
+impl Mark {
+    /// A sealed pack stays as it is; a lane may have become longer.
+    fn has_all_of(&self, pack: Pack) -> bool {
+        matches!(pack, Pack::Sealed(id) if self.sealed.contains(&id))
+    }
+}
+
+/// What is known of a sealed pack as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sealed {
+    pub(crate) id: ContentId,
+    /// Whether blocks and COMMITs are all that it holds.
+    pub(crate) is_compacted: bool,
+}
+
 /// Bytes that are no entry; none at all where something else lies in the place of a pack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Damage {
@@ -118,6 +151,8 @@ pub(crate) struct Damage {
     pub(crate) record: Option<ContentId>,
 }
 
+/// So often the packs are listed once more because one of them went.
+const MOST_LOOKS: usize = 16;
 /// So many tables are kept open; those of more packs are opened whenever they are read.
 const KEPT: usize = 128;
 
@@ -141,6 +176,22 @@ impl Index {
             return Ok(());
         }
         self.packs_at = None;
+        let mut tries = 0;
+        while !self.take_all(layout)? {
+            // Compaction removes packs after others have come in their place, which the next look finds.
+            tries += 1;
+            if tries > MOST_LOOKS {
+                let reason = "packs go faster than they can be read";
+                return Err(error(StoreErrorKind::Locked, "read", layout.packs.shown(""), reason));
+            }
+        }
+        self.named = self.sources.iter().flat_map(Source::named).collect();
+        self.packs_at = Some(packs_at);
+        Ok(())
+    }
+
+    /// Takes in what there is; whether nothing went meanwhile.
+    fn take_all(&mut self, layout: &Layout) -> Result<bool, StoreError> {
         // Lanes come first: one that is sealed in between is then found among the packs at the latest.
         let lanes = open_lanes(layout)?;
         let packs = list_packs(layout)?;
@@ -158,14 +209,14 @@ impl Index {
         }
         let known: HashSet<Pack> = self.sources.iter().map(|source| source.pack).collect();
         for pack in packs.into_iter().map(Pack::Sealed).filter(|pack| !known.contains(pack)) {
+            step("listed the packs");
             match self.take_sealed(layout, pack) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
                 Err(error) if is_no_file(&error) => self.foreign.push(pack),
                 taken => taken.map_err(failed("read", &pack.shown(layout)))?,
             }
         }
-        self.named = self.sources.iter().flat_map(Source::named).collect();
-        self.packs_at = Some(packs_at);
-        Ok(())
+        Ok(true)
     }
 
     /// Whether no lane has become longer or another file, as it has when it was sealed: so there are no other packs either.
@@ -231,9 +282,75 @@ impl Index {
         Ok(all)
     }
 
+    /// Whether the record `id` was pruned.
+    pub(crate) fn is_pruned(&mut self, layout: &Layout, id: &ContentId) -> Result<bool, StoreError> {
+        for source in &mut self.sources {
+            let found = source.is_pruned(layout, id);
+            if found.map_err(failed("look up in", &source.pack.shown(layout)))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// At most `most` of the records that were pruned, in an order that stays while nothing is written.
+    pub(crate) fn pruned(
+        &mut self,
+        layout: &Layout,
+        pass: Pass,
+        most: u64,
+    ) -> Result<(Vec<ContentId>, Pass), StoreError> {
+        let mut pass = pass;
+        while let Some(source) = self.sources.get_mut(pass.source) {
+            let found = source.pruned(layout, pass.from, most);
+            let found = found.map_err(failed("look up in", &source.pack.shown(layout)))?;
+            if !found.is_empty() {
+                pass.from += found.len() as u64;
+                return Ok((found, pass));
+            }
+            pass = Pass { source: pass.source + 1, from: 0 };
+        }
+        Ok((Vec::new(), pass))
+    }
+
+    /// What is there now, to be told later from what came after it.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark {
+            sealed: self.sealed().iter().map(|sealed| sealed.id).collect(),
+            ends: (0..LANES).filter_map(|lane| Some((lane, self.chain_end(lane)?.sequence))).collect(),
+        }
+    }
+
+    /// The records that were committed after `mark`.
+    pub(crate) fn rows_after(&self, layout: &Layout, mark: &Mark) -> Result<Vec<Row>, StoreError> {
+        let mut found = Vec::new();
+        for source in self.sources.iter().filter(|source| !mark.has_all_of(source.pack)) {
+            let mut rows = source.rows();
+            while let Some(row) = rows.next_row(layout).map_err(failed("list", &source.pack.shown(layout)))? {
+                let is_later = mark.ends.get(&row.lane).is_none_or(|end| row.sequence > *end);
+                found.extend(is_later.then_some(row));
+            }
+        }
+        Ok(found)
+    }
+
     /// Every committed record, newest first, as of now.
     pub(crate) fn newest_first(&self) -> NewestFirst {
         NewestFirst::new(self.sources.iter().map(Source::rows).collect())
+    }
+
+    /// The sealed packs.
+    pub(crate) fn sealed(&self) -> Vec<Sealed> {
+        let all = self.sources.iter().filter_map(|source| match source.pack {
+            Pack::Sealed(id) => Some(Sealed { id, is_compacted: source.alone() == 0 }),
+            Pack::Lane(_) => None,
+        });
+        all.collect()
+    }
+
+    /// Whether a COMMIT elsewhere says that the pack `id` was filled in its course.
+    pub(crate) fn is_named(&self, id: &ContentId) -> bool {
+        self.named.contains(id)
     }
 
     /// The last COMMIT of a lane.

@@ -44,6 +44,21 @@ impl NewestFirst {
         Ok(None)
     }
 
+    /// The row that was given last.
+    pub(crate) fn last(&self) -> Option<Row> {
+        self.last
+    }
+
+    /// The next row that comes after `last`, of which there may be newer ones since.
+    pub(crate) fn next_older(&mut self, layout: &Layout, last: Option<Row>) -> io::Result<Option<Row>> {
+        loop {
+            match (self.next_row(layout)?, last) {
+                (Some(row), Some(last)) if row.order() >= last.order() => {}
+                (next, _) => return Ok(next),
+            }
+        }
+    }
+
     fn advance(&mut self, source: usize, layout: &Layout) -> io::Result<()> {
         self.next[source] = self.sources[source].next_row(layout)?;
         if let (Some(row), Some(heads)) = (self.next[source], &mut self.heads) {

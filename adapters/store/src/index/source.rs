@@ -85,6 +85,11 @@ impl Source {
         self.table.as_ref().map_or(0, Table::entry_count) + self.contents.len() as u64
     }
 
+    /// How many entries stand for themselves, outside of blocks.
+    pub(super) fn alone(&self) -> u64 {
+        self.table.as_ref().map_or(0, |table| u64::from(table.alone)) + self.contents.alone() as u64
+    }
+
     fn is_table_wanted(&self) -> bool {
         match self.pack {
             Pack::Sealed(_) => self.table.is_none(),
@@ -103,6 +108,20 @@ impl Source {
     pub(super) fn events(&mut self, layout: &Layout, subject: &ContentId) -> io::Result<Vec<ContentId>> {
         let mut found = self.look_up(layout, |table, _| table.events(subject))?;
         found.extend(self.contents.events(subject));
+        Ok(found)
+    }
+
+    /// Whether the record `id` was pruned.
+    pub(super) fn is_pruned(&mut self, layout: &Layout, id: &ContentId) -> io::Result<bool> {
+        Ok(self.contents.pruned.contains(id) || self.look_up(layout, |table, _| table.is_pruned(id))?)
+    }
+
+    /// Some of the records that were pruned: `most` of them from the `from`-th on.
+    pub(super) fn pruned(&mut self, layout: &Layout, from: u64, most: u64) -> io::Result<Vec<ContentId>> {
+        let mut found = self.look_up(layout, |table, _| table.pruned(from, most))?;
+        let covered = self.table.as_ref().map_or(0, |table| u64::from(table.pruned));
+        let skip = from.saturating_sub(covered) as usize;
+        found.extend(self.contents.pruned.iter().skip(skip).take((most as usize).saturating_sub(found.len())));
         Ok(found)
     }
 

@@ -11,14 +11,16 @@ use isobox_store_format::entry::EntryKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-const MAGIC: [u8; 8] = *b"ISOIDX1\n";
-const HEADER: u64 = 72;
+const MAGIC: [u8; 8] = *b"ISOIDX2\n";
+const HEADER: u64 = 80;
 const FAN_OUT: u64 = 256 * 4;
 const ENTRY: u64 = 42;
 const ROW: u64 = 61;
 const EVENT: u64 = 64;
+const PRUNED: u64 = 32;
 const CERTAIN: u8 = 1;
 const LOOSE: u8 = 2;
+const MEMBER: u8 = 4;
 
 /// An open table.
 #[derive(Clone, Debug)]
@@ -31,6 +33,10 @@ pub(crate) struct Table {
     entries: u32,
     rows: u32,
     events: u32,
+    /// Records that were pruned.
+    pub(super) pruned: u32,
+    /// Entries that stand for themselves, outside of blocks.
+    pub(super) alone: u32,
     pub(super) named: BTreeSet<ContentId>,
     pub(super) damage: Vec<Damage>,
     pub(super) chain_ends: BTreeMap<u8, ChainEnd>,
@@ -48,6 +54,8 @@ pub(super) fn encode(contents: &Contents, covered: u64, belongs_to: &ContentId) 
         contents.named.len(),
         contents.damage.len(),
         contents.chain_ends.len(),
+        contents.alone(),
+        contents.pruned.len(),
     ];
     // A pack of 64 MiB holds at most a million entries, of 64 bytes each; one of isobox's own many fewer.
     counts.iter().for_each(|count| bytes.extend((*count as u32).to_le_bytes()));
@@ -56,6 +64,7 @@ pub(super) fn encode(contents: &Contents, covered: u64, belongs_to: &ContentId) 
     rows.sort_by_key(Row::order);
     rows.iter().for_each(|row| encode_row(row, &mut bytes));
     contents.events.iter().for_each(|(subject, event)| bytes.extend([*subject.as_bytes(), *event.as_bytes()].concat()));
+    contents.pruned.iter().for_each(|record| bytes.extend(record.as_bytes()));
     contents.named.iter().for_each(|pack| bytes.extend(pack.as_bytes()));
     for damage in &contents.damage {
         bytes.extend(damage.offset.to_le_bytes());
@@ -83,9 +92,13 @@ fn encode_entries(contents: &Contents, bytes: &mut Vec<u8>) {
     for ((id, offset), found) in &contents.entries {
         bytes.extend(id.as_bytes());
         bytes.extend(offset.to_le_bytes());
-        let flags = if found.is_certain { CERTAIN } else { 0 } | if found.is_loose { LOOSE } else { 0 };
-        bytes.extend([found.kind as u8, flags]);
+        bytes.extend([found.kind as u8, flags(found)]);
     }
+}
+
+fn flags(found: &Found) -> u8 {
+    let all = [(found.is_certain, CERTAIN), (found.is_loose, LOOSE), (found.is_member, MEMBER)];
+    all.into_iter().filter(|(holds, _)| *holds).map(|(_, flag)| flag).sum()
 }
 
 fn encode_row(row: &Row, bytes: &mut Vec<u8>) {
@@ -105,13 +118,13 @@ impl Table {
             return Err(invalid());
         }
         let (covered, belongs_to) = (reader.u64()?, reader.id()?);
-        let [entries, rows, events, named, damage, chains] = [0; 6].map(|_: u8| reader.u32());
-        let (entries, rows, events) = (entries?, rows?, events?);
-        reader.at = rest_at(entries, rows, events);
+        let [entries, rows, events, named, damage, chains, alone, pruned] = [0; 8].map(|_: u8| reader.u32());
+        let (entries, rows, events, alone, pruned) = (entries?, rows?, events?, alone?, pruned?);
+        reader.at = pruned_at(entries, rows, events) + PRUNED * u64::from(pruned);
         let named = (0..named?).map(|_| reader.id()).collect::<io::Result<_>>()?;
         let damage = (0..damage?).map(|_| reader.damage(pack)).collect::<io::Result<_>>()?;
         let chain_ends = (0..chains?).map(|_| reader.chain_end()).collect::<io::Result<_>>()?;
-        Ok(Self { file, covered, belongs_to, entries, rows, events, named, damage, chain_ends })
+        Ok(Self { file, covered, belongs_to, entries, rows, events, pruned, alone, named, damage, chain_ends })
     }
 
     /// How many entries there are.
@@ -155,17 +168,31 @@ impl Table {
     pub(super) fn events(&self, subject: &ContentId) -> io::Result<Vec<ContentId>> {
         let mut reader = self.reader()?;
         let (start, end) = (rows_at(self.entries) + ROW * u64::from(self.rows), u64::from(self.events));
-        let (mut low, mut high) = (0, end);
-        while low < high {
-            let middle = u64::midpoint(low, high);
-            if reader.seek(start + EVENT * middle).id()? < *subject { low = middle + 1 } else { high = middle }
-        }
+        let mut low = reader.first_from(subject, start, EVENT, end)?;
         let mut found = Vec::new();
         while low < end && reader.seek(start + EVENT * low).id()? == *subject {
             found.push(reader.id()?);
             low += 1;
         }
         Ok(found)
+    }
+
+    /// Whether the record `id` was pruned.
+    pub(super) fn is_pruned(&self, id: &ContentId) -> io::Result<bool> {
+        if self.pruned == 0 {
+            return Ok(false);
+        }
+        let mut reader = self.reader()?;
+        let (start, end) = (pruned_at(self.entries, self.rows, self.events), u64::from(self.pruned));
+        let at = reader.first_from(id, start, PRUNED, end)?;
+        Ok(at < end && reader.seek(start + PRUNED * at).id()? == *id)
+    }
+
+    /// The records that were pruned, from the `from`-th on, at most `most` of them.
+    pub(super) fn pruned(&self, from: u64, most: u64) -> io::Result<Vec<ContentId>> {
+        let mut reader = self.reader()?;
+        reader.seek(pruned_at(self.entries, self.rows, self.events) + PRUNED * from);
+        (from..u64::from(self.pruned).min(from + most)).map(|_| reader.id()).collect()
     }
 
     fn reader(&self) -> io::Result<Reader> {
@@ -177,7 +204,7 @@ fn rows_at(entries: u32) -> u64 {
     HEADER + FAN_OUT + ENTRY * u64::from(entries)
 }
 
-fn rest_at(entries: u32, rows: u32, events: u32) -> u64 {
+fn pruned_at(entries: u32, rows: u32, events: u32) -> u64 {
     rows_at(entries) + ROW * u64::from(rows) + EVENT * u64::from(events)
 }
 
@@ -235,6 +262,16 @@ impl Reader {
         Timestamp::from_unix_ms(self.u64()?).ok_or_else(invalid)
     }
 
+    /// The number of the first of `count` rows of `width` bytes from `start` on whose id is not below `id`.
+    fn first_from(&mut self, id: &ContentId, start: u64, width: u64, count: u64) -> io::Result<u64> {
+        let (mut low, mut high) = (0, count);
+        while low < high {
+            let middle = u64::midpoint(low, high);
+            if self.seek(start + width * middle).id()? < *id { low = middle + 1 } else { high = middle }
+        }
+        Ok(low)
+    }
+
     fn fan_out(&mut self, first: u8) -> io::Result<u32> {
         self.seek(HEADER + 4 * u64::from(first)).u32()
     }
@@ -243,7 +280,8 @@ impl Reader {
         let [kind, flags] = self.array()?;
         let kinds = [EntryKind::Artifact, EntryKind::Record, EntryKind::Large];
         let kind = kinds.into_iter().find(|known| *known as u8 == kind).ok_or_else(invalid)?;
-        Ok(Found { kind, is_certain: flags & CERTAIN != 0, is_loose: flags & LOOSE != 0 })
+        let has = |flag| flags & flag != 0;
+        Ok(Found { kind, is_certain: has(CERTAIN), is_loose: has(LOOSE), is_member: has(MEMBER) })
     }
 
     fn damage(&mut self, pack: Pack) -> io::Result<Damage> {

@@ -1,37 +1,37 @@
 //! One pack, from its first entry to its last.
 
 use super::chains::Run;
+use super::part::Part;
 use super::span::Span;
 use crate::error::failed;
 use crate::index::{Pack, readable};
-use crate::large_reader::{find_large, large_header, verify_large};
 use crate::pack_scan::{read_commit, read_payload};
 use crate::store::FsTaskStore;
 use isobox_domain::content::ContentId;
 use isobox_domain::verification::{Affected, Defect, DefectKind, Thoroughness, TornTail, Verification};
 use isobox_ports::{RecordLog, StoreError};
 use isobox_store_format::commit::{Commit, Committed};
-use isobox_store_format::entry::{EntryHeader, EntryKind, HEADER_LEN, Place};
+use isobox_store_format::entry::{EntryHeader, EntryKind};
 use isobox_store_format::event::decode_event;
 use isobox_store_format::frame::decode_payload;
 use isobox_store_format::scan::{Found, Scanner};
 use std::fs::File;
 use std::io;
-use std::sync::Arc;
 
 /// How many entries lie between two words about how far it has come.
 const TELL_EVERY: u64 = 256;
 
 /// The check of one pack or lane.
 pub(super) struct PackCheck<'a> {
-    store: &'a FsTaskStore,
-    how: Thoroughness,
-    pack: Pack,
-    file: &'a File,
+    pub(super) store: &'a FsTaskStore,
+    pub(super) how: Thoroughness,
+    pub(super) pack: Pack,
+    pub(super) file: &'a File,
     shown: String,
-    found: Verification,
-    span: Span,
+    pub(super) found: Verification,
+    pub(super) span: Span,
     runs: Vec<Run>,
+    pub(super) lost: Vec<super::part::Lost>,
     /// Where the last COMMIT, or damage after it, ends.
     settled: u64,
 }
@@ -40,11 +40,12 @@ impl<'a> PackCheck<'a> {
     pub(super) fn new(store: &'a FsTaskStore, how: Thoroughness, pack: Pack, file: &'a File) -> Self {
         let shown = pack.shown(&store.shared.layout);
         let found = Verification { packs: 1, ..Verification::default() };
-        Self { store, how, pack, file, shown, found, span: Span::default(), runs: Vec::new(), settled: 0 }
+        let (span, runs, lost) = (Span::default(), Vec::new(), Vec::new());
+        Self { store, how, pack, file, shown, found, span, runs, lost, settled: 0 }
     }
 
     /// Checks everything; `advance` is told of bytes that were gone through.
-    pub(super) fn run(mut self, advance: impl Fn(u64)) -> Result<(Verification, Vec<Run>), StoreError> {
+    pub(super) fn run(mut self, advance: impl Fn(u64)) -> Result<Part, StoreError> {
         let shown = self.shown.clone();
         let read = failed("read", &shown);
         let length = readable(self.file.metadata().map_err(&read)?.len());
@@ -60,7 +61,7 @@ impl<'a> PackCheck<'a> {
         advance(length.saturating_sub(told));
         self.check_name().map_err(&read)?;
         self.note_tail(length);
-        Ok((self.found, self.runs))
+        Ok(Part { found: self.found, runs: self.runs, lost: self.lost })
     }
 
     /// Tells of what no COMMIT follows. In a pack that is sealed, a cut entry is damage.
@@ -100,6 +101,7 @@ impl<'a> PackCheck<'a> {
         match header.kind {
             EntryKind::Commit => return self.commit(offset, header),
             EntryKind::Large => return self.large(offset, header).map_err(read),
+            EntryKind::Block => return self.block(offset, header).map_err(read),
             EntryKind::Filler => {}
             EntryKind::Artifact | EntryKind::Record => self.span.add(header.id, header.kind),
         }
@@ -118,42 +120,6 @@ impl<'a> PackCheck<'a> {
         Ok(())
     }
 
-    /// A reference to a large artifact, and its file.
-    fn large(&mut self, offset: u64, header: &EntryHeader) -> io::Result<()> {
-        let payload = decode_payload(header, read_payload(self.file, offset, header)?);
-        let named = payload.ok().as_deref().and_then(|bytes| bytes.first_chunk::<HEADER_LEN>().copied());
-        let Some(named) = named.and_then(|bytes| EntryHeader::decode(&bytes, Place::Large).ok()) else {
-            self.damaged(offset, "a reference to a large artifact is damaged".into(), None);
-            return Ok(());
-        };
-        self.span.add(named.id, EntryKind::Large);
-        let layout = &self.store.shared.layout;
-        let place = layout.large.shown(&format!("{}", named.id));
-        let file = match find_large(&layout.large, &named.id) {
-            Ok(Some(file)) => Arc::new(file),
-            found => {
-                // What lies there in its place, a link or a pipe for example, costs this artifact alone.
-                let reason = found.err().map_or_else(|| "its file is missing".into(), |error| error.to_string());
-                self.add(DefectKind::Damaged { file: place, offset: 0, reason, object: Some(named.id) }, Vec::new());
-                return Ok(());
-            }
-        };
-        let wrong = match large_header(&file)?.filter(|header| header.id == named.id) {
-            None => Some("its header or its length is damaged".into()),
-            Some(_) if !self.how.takes(&named.id) => None,
-            Some(header) => verify_large(&file, &header)?.err().map(|error| error.to_string()),
-        };
-        match wrong {
-            Some(reason) => {
-                let kind = DefectKind::Damaged { file: place, offset: 0, reason, object: Some(named.id) };
-                self.add(kind, Vec::new());
-            }
-            None if self.how.takes(&named.id) => self.has_read(named.raw_length),
-            None => {}
-        }
-        Ok(())
-    }
-
     fn commit(&mut self, offset: u64, header: &EntryHeader) -> Result<(), StoreError> {
         self.settled = offset + header.entry_length();
         let read = read_commit(self.file, offset, header).map_err(failed("read", &self.shown))?;
@@ -163,7 +129,7 @@ impl<'a> PackCheck<'a> {
                 Run::add(&mut self.runs, header.id, &commit, &self.shown);
                 match commit.committed {
                     Committed::Record => self.found.records += 1,
-                    Committed::Event { .. } => self.found.events += 1,
+                    Committed::Event { .. } | Committed::Pruned { .. } => self.found.events += 1,
                 }
                 self.span.end();
             }
@@ -188,15 +154,23 @@ impl<'a> PackCheck<'a> {
                 false => self.span.remember(id),
                 true => {
                     let records = match commit.committed {
+                        Committed::Record if self.is_pruned(&commit.record.id)? => return Ok(()),
                         // The walk from every record names it, once.
                         Committed::Record => Vec::new(),
-                        Committed::Event { subject } => self.known(&subject).into_iter().collect(),
+                        Committed::Event { subject } | Committed::Pruned { subject } => {
+                            self.known(&subject).into_iter().collect()
+                        }
                     };
                     self.add(DefectKind::Missing { object: id }, records);
                 }
             }
         }
         Ok(())
+    }
+
+    fn is_pruned(&self, record: &ContentId) -> Result<bool, StoreError> {
+        let shared = &self.store.shared;
+        shared.known_index().is_pruned(&shared.layout, record)
     }
 
     /// The record that `id` is, or that the event `id` is about, although no COMMIT says so.
@@ -221,17 +195,17 @@ impl<'a> PackCheck<'a> {
         Ok(())
     }
 
-    fn has_read(&mut self, bytes: u64) {
+    pub(super) fn has_read(&mut self, bytes: u64) {
         self.found.read += 1;
         self.found.read_bytes += bytes;
     }
 
-    fn damaged(&mut self, offset: u64, reason: String, object: Option<ContentId>) {
+    pub(super) fn damaged(&mut self, offset: u64, reason: String, object: Option<ContentId>) {
         let file = self.shown.clone();
         self.add(DefectKind::Damaged { file, offset, reason, object }, Vec::new());
     }
 
-    fn add(&mut self, kind: DefectKind, records: Vec<Affected>) {
+    pub(super) fn add(&mut self, kind: DefectKind, records: Vec<Affected>) {
         self.found.add(Defect::new(kind, records));
     }
 }

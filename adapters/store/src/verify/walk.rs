@@ -1,5 +1,6 @@
 //! From records to everything that they refer to.
 
+use super::part::{Lost, Part};
 use crate::error::failed;
 use crate::store::FsTaskStore;
 use isobox_domain::change::{ChangeLine, ChangeSetRef};
@@ -36,8 +37,12 @@ impl<'a> Walk<'a> {
         store: &'a FsTaskStore,
         how: Thoroughness,
         found: &'a mut Verification,
+        lost: &[Lost],
     ) -> Result<(), StoreError> {
-        let mut walk = Self::new(store, Look::Known, found);
+        // Where too many were lost for all to be known by name, each object has to be read.
+        let look = if lost.len() < Part::MOST_LOST { Look::Known } else { Look::Content };
+        let mut walk = Self::new(store, look, found);
+        walk.lose(lost);
         for entry in store.list()? {
             // What is damaged in a listing was found before.
             let Ok(entry) = entry else { continue };
@@ -67,6 +72,22 @@ impl<'a> Walk<'a> {
             DefectKind::Damaged { .. } | DefectKind::Gap { .. } => None,
         });
         Self { store, look, told: objects.collect(), found }
+    }
+
+    /// Takes in what is lost with its block.
+    fn lose(&mut self, lost: &[Lost]) {
+        let layout = &self.store.shared.layout;
+        let blocks: HashMap<(String, u64), usize> = (self.found.defects.iter().enumerate())
+            .filter_map(|(at, defect)| match &defect.kind {
+                DefectKind::Damaged { file, offset, object: None, .. } => Some(((file.clone(), *offset), at)),
+                _ => None,
+            })
+            .collect();
+        for Lost { object, pack, offset } in lost {
+            if let Some(at) = blocks.get(&(pack.shown(layout), *offset)) {
+                self.told.insert(*object, *at);
+            }
+        }
     }
 
     fn record(&mut self, who: Affected, is_deep: bool) -> Result<(), StoreError> {

@@ -2,7 +2,8 @@
 #![allow(dead_code, reason = "each test target uses a part of it")]
 
 use isobox_domain::content::ContentId;
-use isobox_store_format::entry::{EntryHeader, HEADER_LEN};
+use isobox_store_format::block::{decode_table, table_length};
+use isobox_store_format::entry::{EntryHeader, EntryKind, HEADER_LEN};
 use isobox_store_format::scan::{Found, Scanner};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -39,7 +40,18 @@ pub(crate) fn damage(records: &Path, id: &ContentId) {
     for pack in packs(records) {
         let copies = entries(&fs::read(&pack).unwrap());
         copies.iter().filter(|(_, header)| header.id == *id).for_each(|(at, _)| flip(&pack, at + HEADER_LEN));
+        let blocks = copies.iter().filter(|(at, header)| {
+            header.kind == EntryKind::Block && has_member(&fs::read(&pack).unwrap(), *at, header, id)
+        });
+        // The last byte of a block is in its frame.
+        blocks.for_each(|(at, header)| flip(&pack, at + header.entry_length() as usize - 1));
     }
+}
+
+fn has_member(bytes: &[u8], at: usize, header: &EntryHeader, id: &ContentId) -> bool {
+    let payload = &bytes[at + HEADER_LEN..at + header.entry_length() as usize];
+    let table = table_length(payload).and_then(|length| decode_table(header, &payload[..length]).ok());
+    table.is_some_and(|members| members.iter().any(|member| member.id == *id))
 }
 
 /// Flips a bit of the byte at `at`.

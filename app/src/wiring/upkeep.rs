@@ -1,0 +1,51 @@
+//! What keeps a Task Store small, also without being asked.
+
+use super::{Store, clock};
+use crate::use_case::{pin, prune};
+use isobox_ports::Compactor;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+/// Set to `0` where no compaction may start by itself.
+const AUTO_COMPACT: &str = "ISOBOX_AUTO_COMPACT";
+
+impl Store {
+    /// The ports of a prune.
+    pub(crate) fn prune_ports(&self) -> prune::Ports<'_> {
+        let (records, objects, collector) = (&self.store, &self.store, &self.store);
+        prune::Ports { records, objects, views: &self.views, collector, clock: clock() }
+    }
+
+    /// The ports of a pin.
+    pub(crate) fn pin_ports(&self) -> pin::Ports<'_> {
+        pin::Ports { records: &self.store, clock: clock() }
+    }
+
+    /// What compacts it.
+    pub(crate) fn compactor(&self) -> &dyn Compactor {
+        &self.store
+    }
+
+    /// Starts a compaction in the background if it pays. Nobody waits for it, and if it cannot start, the next one will.
+    pub(crate) fn compact_if_it_pays(&self) {
+        let is_wanted = std::env::var_os(AUTO_COMPACT).is_none_or(|value| value != "0");
+        if !is_wanted || !self.store.compaction_pays().unwrap_or(false) {
+            return;
+        }
+        let Ok(program) = std::env::current_exe() else { return };
+        let mut command = Command::new(program);
+        command.args(["store", "compact", "--background", "--records"]).arg(&self.directory);
+        // A group of its own: what is typed to end this process does not end it.
+        command.process_group(0).current_dir("/");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        drop(command.spawn());
+    }
+}
+
+/// Lets others have the machine first, where that is not refused.
+pub(crate) fn give_way() {
+    const LEAST: i32 = 19;
+    if rustix::process::nice(LEAST).is_err() {
+        // It goes on as it was.
+    }
+}

@@ -1,0 +1,103 @@
+//! Pruning a store: what is shown, what goes, and what stays whatever is asked for.
+
+use crate::schema_checker::assert_described;
+use crate::support::{document, tool};
+use isobox_tests::{Project, User};
+
+/// Four tasks, the oldest first: one without changes, one that was promoted, one that was rejected, one nobody decided about.
+fn project() -> (Project, [String; 4]) {
+    let project = Project::initialised(User::Current);
+    let quiet = tool(&project, "echo quiet");
+    let promoted = tool(&project, "echo promoted >> README.md");
+    assert_eq!(project.isobox(&["promote", "--yes", &promoted]).code, 0);
+    project.commit_all("Promoted");
+    let rejected = tool(&project, "echo rejected > new");
+    assert_eq!(project.isobox(&["reject", &rejected]).code, 0);
+    let undecided = tool(&project, "echo undecided > new");
+    (project, [quiet, promoted, rejected, undecided])
+}
+
+fn listed(project: &Project) -> Vec<String> {
+    let list = document(&project.isobox(&["list", "--json"]));
+    list["tasks"].as_array().expect("tasks").iter().map(|task| task["id"].as_str().expect("an id").into()).collect()
+}
+
+#[test]
+fn nothing_goes_unless_it_is_applied_and_work_nobody_decided_about_stays() {
+    let (project, [quiet, promoted, rejected, undecided]) = project();
+    let before = listed(&project);
+    let told = project.isobox(&["store", "prune", "--keep-last", "0"]);
+    assert_eq!(told.code, 0, "{told:?}");
+    for gone in [&quiet, &promoted, &rejected] {
+        assert!(told.stdout.contains(gone.as_str()), "{told:?}");
+    }
+    assert!(!told.stdout.contains(&undecided), "{told:?}");
+    assert!(told.stdout.contains("kept      1 record (1 unpromoted)\ndropped   3 records\n"), "{told:?}");
+    assert!(told.stderr.contains("nothing was removed yet; run it with --apply"), "{told:?}");
+    assert_eq!(listed(&project), before);
+    let applied = project.isobox(&["store", "prune", "--keep-last", "0", "--apply"]);
+    assert_eq!(applied.code, 0, "{applied:?}");
+    assert_eq!(listed(&project), [undecided.as_str()]);
+    assert_eq!(project.isobox(&["show", &promoted]).code, 5);
+    assert_eq!(project.isobox(&["verify", "--deep"]).code, 0);
+    assert!(!project.repository().join(".isobox/tasks").join(&promoted).exists(), "its view went too");
+    assert!(project.repository().join(".isobox/tasks").join(&undecided).exists());
+    assert_eq!(project.isobox(&["promote", "--yes", &undecided]).code, 0);
+}
+
+#[test]
+fn what_is_pinned_or_kept_by_a_rule_stays() {
+    let (project, [quiet, promoted, rejected, undecided]) = project();
+    assert_eq!(project.isobox(&["store", "pin", &quiet]).code, 0);
+    assert_described("record", &document(&project.isobox(&["show", "--json", &quiet])));
+    let pinned = project.isobox(&["store", "pin", &quiet]);
+    assert!(pinned.stderr.contains("was pinned before"), "{pinned:?}");
+    let told = project.isobox(&["store", "prune", "--keep-promoted", "--drop-unpromoted", "--apply", "--json"]);
+    let done = document(&told);
+    assert_described("store-prune", &done);
+    assert_eq!((&done["kept"]["pinned"], &done["kept"]["promoted"]), (&1.into(), &1.into()), "{done:#}");
+    let dropped: Vec<_> = done["dropped"].as_array().expect("tasks").iter().map(|task| task["id"].clone()).collect();
+    assert_eq!(dropped, [undecided.as_str(), rejected.as_str()]);
+    assert_eq!(listed(&project), [promoted.as_str(), quiet.as_str()]);
+    assert_eq!(project.isobox(&["store", "unpin", &quiet]).code, 0);
+    assert_eq!(project.isobox(&["store", "prune", "--keep-promoted", "--apply"]).code, 0);
+    assert_eq!(listed(&project), [promoted.as_str()]);
+}
+
+#[test]
+fn a_size_keeps_the_newest_that_fit() {
+    let project = Project::initialised(User::Current);
+    let tasks: Vec<String> =
+        (0..4).map(|n| tool(&project, &format!("head -c 1000 /dev/zero | tr '\\0' {n}"))).collect();
+    let told = project.isobox(&["store", "prune", "--max-size", "2KiB", "--apply"]);
+    assert_eq!(told.code, 0, "{told:?}");
+    assert_eq!(listed(&project), [tasks[3].as_str(), &tasks[2]]);
+}
+
+#[test]
+fn a_prune_that_nothing_guides_or_whose_words_are_no_amounts_is_refused() {
+    let (project, _) = project();
+    let before = listed(&project);
+    for arguments in [
+        &["store", "prune", "--apply"][..],
+        &["store", "prune", "--keep-within", "30", "--apply"],
+        &["store", "prune", "--max-size", "lots", "--apply"],
+        &["store", "prune", "--keep-last", "-1", "--apply"],
+    ] {
+        let told = project.isobox(arguments);
+        assert_eq!((told.code, told.stdout.as_str()), (2, ""), "{told:?}");
+    }
+    assert_eq!(listed(&project), before);
+}
+
+#[test]
+fn a_clock_that_may_have_jumped_is_not_believed() {
+    let (project, _) = project();
+    let before = listed(&project);
+    let told = project.isobox(&["store", "prune", "--keep-within", "0s", "--apply"]);
+    assert_eq!(told.code, 1, "{told:?}");
+    assert!(told.stderr.contains("it may have jumped ahead") && told.stderr.contains("--trust-clock"), "{told:?}");
+    assert_eq!(listed(&project), before);
+    assert_eq!(project.isobox(&["store", "prune", "--keep-within", "0s", "--trust-clock", "--apply"]).code, 0);
+    assert_eq!(listed(&project).len(), 1);
+}

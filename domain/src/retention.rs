@@ -1,0 +1,207 @@
+//! Which records a prune keeps, and why.
+
+mod amount;
+
+pub use amount::{AmountError, parse_bytes, parse_period_ms};
+
+use crate::event::{Event, is_pinned};
+use crate::outcome::Outcome;
+use crate::record::{RecordEntry, TaskRecord};
+use crate::task_state::TaskState;
+use crate::timestamp::Timestamp;
+use std::fmt;
+
+/// What is to be kept: a record stays if one of the rules that are given keeps it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retention {
+    /// The newest records, so many.
+    pub last: Option<u64>,
+    /// Records that were committed so many milliseconds ago, or later.
+    pub within_ms: Option<u64>,
+    /// Records of attempts that did not succeed.
+    pub failed: bool,
+    /// Records whose result was promoted.
+    pub promoted: bool,
+    /// Whether also results that nobody decided about may go.
+    pub unpromoted: Unpromoted,
+    /// What these rules keep goes all the same, the oldest first, where all together are longer than so many bytes, each
+    /// counted with its content as it was before it was compressed.
+    pub most_bytes: Option<u64>,
+}
+
+/// Whether results that nobody decided about may go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unpromoted {
+    /// They stay, whatever the rules say.
+    #[default]
+    Stay,
+    /// They are as others.
+    MayGo,
+}
+
+/// A record that is judged, the newest first.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate<'a> {
+    /// When and as what it was committed.
+    pub entry: &'a RecordEntry,
+    /// The record.
+    pub record: &'a TaskRecord,
+    /// What happened to it, oldest first.
+    pub events: &'a [Event],
+    /// How long it is with all its content, in bytes.
+    pub bytes: u64,
+}
+
+/// Why a record stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Keeps {
+    /// Somebody pinned it.
+    Pinned,
+    /// It has changes that nobody promoted or rejected.
+    Unpromoted,
+    /// It is among the newest.
+    Last,
+    /// It is not old enough.
+    Within,
+    /// It did not succeed.
+    Failed,
+    /// It was promoted.
+    Promoted,
+    /// There is room for it.
+    Room,
+}
+
+impl Keeps {
+    /// Every reason, the strongest first.
+    pub const ALL: [Self; 7] =
+        [Self::Pinned, Self::Unpromoted, Self::Last, Self::Within, Self::Failed, Self::Promoted, Self::Room];
+
+    /// The name in output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pinned => "pinned",
+            Self::Unpromoted => "unpromoted",
+            Self::Last => "last",
+            Self::Within => "within",
+            Self::Failed => "failed",
+            Self::Promoted => "promoted",
+            Self::Room => "room",
+        }
+    }
+
+    /// Whether it holds whatever else is asked for.
+    const fn is_absolute(self) -> bool {
+        matches!(self, Self::Pinned | Self::Unpromoted)
+    }
+}
+
+/// Judges records one after the other, from the newest back.
+#[derive(Clone, Copy, Debug)]
+pub struct Judge {
+    retention: Retention,
+    now: Timestamp,
+    judged: u64,
+    kept_bytes: u64,
+}
+
+impl Judge {
+    /// Judges by `retention`, as of `now`.
+    pub const fn new(retention: Retention, now: Timestamp) -> Self {
+        Self { retention, now, judged: 0, kept_bytes: 0 }
+    }
+
+    /// Why the next record stays; `None` if it is to go.
+    pub fn judge(&mut self, candidate: Candidate<'_>) -> Option<Keeps> {
+        let reason = self.reason(&candidate).filter(|keeps| keeps.is_absolute() || self.has_room(candidate.bytes));
+        self.judged += 1;
+        if reason.is_some() {
+            self.kept_bytes = self.kept_bytes.saturating_add(candidate.bytes);
+        }
+        reason
+    }
+
+    fn has_room(&self, bytes: u64) -> bool {
+        self.retention.most_bytes.is_none_or(|most| self.kept_bytes.saturating_add(bytes) <= most)
+    }
+
+    fn reason(&self, candidate: &Candidate<'_>) -> Option<Keeps> {
+        Keeps::ALL.into_iter().find(|keeps| self.holds(*keeps, candidate))
+    }
+
+    fn holds(&self, keeps: Keeps, candidate: &Candidate<'_>) -> bool {
+        let Retention { last, within_ms, failed, promoted, unpromoted, .. } = self.retention;
+        let state = || TaskState::of(candidate.record, candidate.events);
+        match keeps {
+            Keeps::Pinned => is_pinned(candidate.events),
+            Keeps::Unpromoted => unpromoted == Unpromoted::Stay && has_work(candidate, state()),
+            Keeps::Last => last.is_some_and(|last| self.judged < last),
+            Keeps::Within => within_ms.is_some_and(|within| age_ms(candidate, self.now) <= within),
+            Keeps::Failed => failed && candidate.record.outcome != Outcome::Success,
+            Keeps::Promoted => promoted && state() == TaskState::Promoted,
+            Keeps::Room => !self.retention.has_rules() && self.retention.most_bytes.is_some(),
+        }
+    }
+}
+
+impl Retention {
+    /// Whether anything says what is to go.
+    pub const fn says_anything(&self) -> bool {
+        self.has_rules() || self.most_bytes.is_some()
+    }
+
+    const fn has_rules(&self) -> bool {
+        self.last.is_some() || self.within_ms.is_some() || self.failed || self.promoted
+    }
+
+    /// What speaks against believing the clock: a clock that was set makes everything old, or new, at once.
+    pub fn doubt_of_clock(&self, now: Timestamp, newest: Timestamp) -> Option<ClockDoubt> {
+        if newest.unix_ms() > now.unix_ms().saturating_add(SKEW_MS) {
+            return Some(ClockDoubt::Behind { newest });
+        }
+        let idle_ms = now.unix_ms().saturating_sub(newest.unix_ms());
+        self.within_ms.filter(|within| idle_ms > *within).map(|_| ClockDoubt::Ahead { newest })
+    }
+}
+
+/// So much the clocks of processes may differ.
+const SKEW_MS: u64 = 60_000;
+
+/// Why the clock is not believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ClockDoubt {
+    /// It is earlier than it was.
+    #[error("the clock is behind the newest record, of {newest}")]
+    Behind {
+        /// When the newest record was committed.
+        newest: Timestamp,
+    },
+    /// It is so much later that every record is old.
+    #[error("by the clock even the newest record, of {newest}, is too old to be kept: it may have jumped ahead")]
+    Ahead {
+        /// When the newest record was committed.
+        newest: Timestamp,
+    },
+}
+
+/// How the rules are told where a record's end is explained.
+impl fmt::Display for Retention {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut words = Vec::new();
+        words.extend(self.last.map(|last| format!("keep-last {last}")));
+        words.extend(self.within_ms.map(|within| format!("keep-within {}", amount::period(within))));
+        words.extend(self.failed.then(|| "keep-failed".to_owned()));
+        words.extend(self.promoted.then(|| "keep-promoted".to_owned()));
+        words.extend((self.unpromoted == Unpromoted::MayGo).then(|| "drop-unpromoted".to_owned()));
+        words.extend(self.most_bytes.map(|most| format!("max-size {most} B")));
+        f.write_str(&words.join(", "))
+    }
+}
+
+fn has_work(candidate: &Candidate<'_>, state: TaskState) -> bool {
+    let changed = candidate.record.artifacts.change_set.is_some_and(|set| set.summary.changed() > 0);
+    changed && !matches!(state, TaskState::Promoted | TaskState::Rejected)
+}
+
+fn age_ms(candidate: &Candidate<'_>, now: Timestamp) -> u64 {
+    now.unix_ms().saturating_sub(candidate.entry.committed_at.unix_ms())
+}
