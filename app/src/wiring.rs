@@ -18,6 +18,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::use_case::init;
 use isobox_domain::escape::Escaped;
 use isobox_domain::masking;
+use isobox_domain::policy::read;
 use isobox_domain::record::RecordedArgument;
 use isobox_domain::task_id::TaskSelector;
 use isobox_git::{GixRepository, GixWorkspaces};
@@ -181,14 +182,9 @@ impl Project {
         if written.is_empty() {
             return Ok(Vec::new());
         }
-        let own = [self.directories.config(), self.directories.state(), self.directories.cache()];
-        let mut guarded: Vec<PathBuf> = own.into_iter().filter_map(Result::ok).collect();
-        guarded.extend([self.repository.common_dir().to_owned(), self.location.records.clone()]);
-        let paths = ReadPaths::new(self.directories.home(), &guarded).resolve(written);
+        let paths = exposable(&self.directories, &self.repository, &self.location).resolve(written);
         paths.map_err(|error| {
-            Failure::new(FailureKind::Policy, error.to_string())
-                .because(error)
-                .with_hint("name a file or directory that is there and holds no secrets: the smallest that will do")
+            Failure::new(FailureKind::Policy, error.to_string()).because(error).with_hint(read::ADVICE)
         })
     }
 
@@ -207,6 +203,14 @@ impl Project {
     pub(crate) fn has_unfinished_promotion(&self) -> bool {
         self.repository.has_unfinished_promotion()
     }
+}
+
+/// What `filesystem.read` may expose: no place of isobox's own, and nothing that is never exposed.
+fn exposable(directories: &Directories, repository: &GixRepository, location: &Location) -> ReadPaths {
+    let own = [directories.config(), directories.state(), directories.cache()];
+    let mut guarded: Vec<PathBuf> = own.into_iter().filter_map(Result::ok).collect();
+    guarded.extend([repository.common_dir().to_owned(), location.records.clone()]);
+    ReadPaths::new(directories.home(), &guarded)
 }
 
 /// Removes a Workspace that was kept, by its root; whether it was there.
