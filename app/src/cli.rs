@@ -180,7 +180,7 @@ pub(crate) enum Command {
     Version(VersionArguments),
     /// Print help: for a command, or a topic: exit-codes, ids, formats, environment, policy
     #[command(
-        after_help = "Examples:\n  isobox help\n  isobox help promote\n  isobox help exit-codes\n  isobox help policy"
+        after_help = "Examples:\n  isobox help\n  isobox help promote\n  isobox help policy check\n  isobox help exit-codes\n  isobox help policy"
     )]
     Help(HelpArguments),
 }
@@ -204,9 +204,9 @@ pub(crate) struct VersionArguments {
 /// `isobox help`.
 #[derive(Debug, Args)]
 pub(crate) struct HelpArguments {
-    /// A command, or one of exit-codes, ids, formats, environment and policy
+    /// A command, with what follows it: policy check; or one of exit-codes, ids, formats, environment and policy
     #[arg(value_name = "TOPIC")]
-    pub(crate) topic: Option<String>,
+    pub(crate) topic: Vec<String>,
 }
 
 /// What the command line `arguments` says, or clap's answer to it: help that was asked for, or what is wrong.

@@ -12,6 +12,7 @@ pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod lifecycle;
 pub(crate) mod list;
+pub(crate) mod manual;
 pub(crate) mod pager;
 pub(crate) mod policy;
 pub(crate) mod record_json;

@@ -62,7 +62,8 @@ meaning within a version. JSON Schemas of the documents are in docs/schemas of
 the source.
 ";
 
-const ENVIRONMENT: &str = "\
+/// What isobox reads of its environment.
+pub(super) const ENVIRONMENT: &str = "\
 isobox reads these variables:
 
   HOME              where the directories below are by default
@@ -123,5 +124,5 @@ file, line and column. A control that is asked for and cannot be enforced here
 is told before the start, and `isobox show` says for each control whether it was
 enforced, and by what. The flags of `isobox run` change the policy of one
 session; a tool call has none. `isobox policy show --effective` says what holds
-in a project, and why.
+in a project, and why; `isobox policy --help` lists what else can be done.
 ";

@@ -65,7 +65,12 @@ fn export(console: Console, arguments: &ExportArguments) -> Result<ExitCode, Fai
     if arguments.task == "@all" {
         return export_all(console, arguments, layout);
     }
-    let Named { store, selected } = Named::find(&arguments.place, &arguments.task)?;
+    let named = Named::find(&arguments.place, &arguments.task);
+    let is_all = arguments.task == "all";
+    let Named { store, selected } = named.map_err(|failure| Failure {
+        hint: if is_all { Some("did you mean `@all`?".to_owned()) } else { failure.hint.clone() },
+        ..failure
+    })?;
     let task = selected.record.task;
     let working = Working::start(console, "exporting");
     let exported = store.with_export_ports(&arguments.destination, |ports| export::export(ports, &selected, layout));

@@ -12,7 +12,8 @@ pub(crate) fn command(arguments: &[RecordedArgument]) -> String {
     arguments.iter().map(|argument| word(&argument.shown)).collect::<Vec<_>>().join(" ")
 }
 
-fn word(bytes: &[u8]) -> String {
+/// One word of a command line, as a person could type it.
+pub(crate) fn word(bytes: &[u8]) -> String {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./=:,@%+*".contains(byte);
     if !bytes.is_empty() && bytes.iter().all(is_plain) {
         return String::from_utf8_lossy(bytes).into_owned();

@@ -131,6 +131,18 @@ fn ambiguous(ports: &Ports<'_>, prefix: &str, found: &[RecordEntry]) -> Result<F
 /// Parses how a Task was named on the command line.
 pub(crate) fn parse(typed: &str) -> Result<TaskSelector, Failure> {
     typed.parse().map_err(|error: isobox_domain::task_id::ParseTaskSelectorError| {
-        Failure::new(FailureKind::TaskNotFound, error.to_string()).with_hint("`isobox list` shows the tasks of a store")
+        let failure = Failure::new(FailureKind::TaskNotFound, error.to_string());
+        let meant = meant(typed).into_iter();
+        let failure = meant.fold(failure, |failure, meant| failure.with_hint(format!("did you mean `{meant}`?")));
+        failure.with_hint("`isobox list` shows the tasks of a store")
     })
+}
+
+/// What was probably meant by a word that names no Task.
+fn meant(typed: &str) -> Option<String> {
+    let word = typed.trim_start_matches('@').to_lowercase();
+    let (name, back) = word.split_at(word.find('~').unwrap_or(word.len()));
+    let is_newest = ["latest", "last", "newest", "head"].contains(&name);
+    let meant = format!("@latest{back}");
+    (is_newest && meant.parse::<TaskSelector>().is_ok()).then_some(meant)
 }
