@@ -2,12 +2,14 @@
 
 mod acting;
 mod attempts;
+mod dirt;
 mod policies;
 mod probes;
 mod told_workspaces;
 mod transfer;
 mod update;
 
+pub(crate) use dirt::{Dirtied, dirtied_project};
 pub(crate) use policies::policy_schema;
 pub(crate) use probes::with_probes;
 pub(crate) use transfer::v1_directories;
@@ -18,13 +20,13 @@ use crate::failure::{Failure, FailureKind};
 use crate::use_case::init;
 use isobox_domain::escape::Escaped;
 use isobox_domain::masking;
-use isobox_domain::policy::read;
 use isobox_domain::record::RecordedArgument;
+use isobox_domain::source::WorkspaceSource;
 use isobox_domain::task_id::TaskSelector;
 use isobox_git::{GixRepository, GixWorkspaces};
 use isobox_host::{
-    Directories, FsPolicyPins, FsProjectFiles, MaskKey, MaskKeyError, POLICY_PATH, RandomTaskIds, ReadPaths,
-    SystemClock, YamlPolicySource, default_policy_text,
+    Directories, FsPolicyPins, FsProjectFiles, MaskKey, MaskKeyError, POLICY_PATH, RandomTaskIds, SystemClock,
+    YamlPolicySource, default_policy_text,
 };
 use isobox_ports::{Clock, ObjectStore, RecordLog, Verifier};
 use isobox_sandbox::{BubblewrapBackend, HostBackend};
@@ -167,6 +169,12 @@ impl Project {
         Ok(Self { repository, workspaces, directories, backends, location })
     }
 
+    /// `started_from` with HEAD where it is now.
+    pub(crate) fn at_head(&self, started_from: &WorkspaceSource) -> Result<WorkspaceSource, Failure> {
+        let (commit, branch) = self.repository.head()?;
+        Ok(WorkspaceSource { commit, branch, ..started_from.clone() })
+    }
+
     /// Where the policy lies, for people.
     pub(crate) fn policy_path(&self) -> String {
         Escaped::path(&self.repository.root().join(POLICY_PATH)).to_string()
@@ -175,17 +183,6 @@ impl Project {
     /// The project's store, made if it is not there.
     pub(crate) fn create_store(&self) -> Result<Store, Failure> {
         self.location.create_store()
-    }
-
-    /// Host paths that `written` in a policy stand for; those that must not be exposed are refused.
-    pub(crate) fn read_paths(&self, written: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, Failure> {
-        if written.is_empty() {
-            return Ok(Vec::new());
-        }
-        let paths = exposable(&self.directories, &self.repository, &self.location).resolve(written);
-        paths.map_err(|error| {
-            Failure::new(FailureKind::Policy, error.to_string()).because(error).with_hint(read::ADVICE)
-        })
     }
 
     /// The arguments of a command as they may be kept. The user's key is needed, and made, only when one looks like a secret.
@@ -203,14 +200,6 @@ impl Project {
     pub(crate) fn has_unfinished_promotion(&self) -> bool {
         self.repository.has_unfinished_promotion()
     }
-}
-
-/// What `filesystem.read` may expose: no place of isobox's own, and nothing that is never exposed.
-fn exposable(directories: &Directories, repository: &GixRepository, location: &Location) -> ReadPaths {
-    let own = [directories.config(), directories.state(), directories.cache()];
-    let mut guarded: Vec<PathBuf> = own.into_iter().filter_map(Result::ok).collect();
-    guarded.extend([repository.common_dir().to_owned(), location.records.clone()]);
-    ReadPaths::new(directories.home(), &guarded)
 }
 
 /// Removes a Workspace that was kept, by its root; whether it was there.

@@ -16,8 +16,8 @@ use crate::wiring::{self, Store};
 use isobox_domain::escape::Escaped;
 use isobox_domain::record::TaskRecord;
 use isobox_domain::repo_path::RepoPath;
-use isobox_domain::task_id::TaskSelector;
-use isobox_domain::task_state::TaskState;
+use isobox_domain::task_id::{AttemptName, TaskSelector};
+use isobox_domain::task_state::{Standing, TaskState};
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -39,6 +39,19 @@ impl Named {
             Ok(selected) => Ok(Self { store, selected }),
             Err(failure) => Err(open(&store, &selector, &shown).unwrap_or(failure)),
         }
+    }
+
+    /// What the attempt is called that was found. Where it is not the newest of its Task, that is told.
+    pub(super) fn told(&self, console: Console) -> Result<String, Failure> {
+        let (task, attempt) = (self.selected.record.task, self.selected.record.attempt);
+        let newest = open_tasks::newest_attempt(&self.store.open_tasks_ports(), task)?;
+        let standing = if newest > 1 { Standing::Followed } else { Standing::Newest };
+        let name = text::attempt(&self.selected.record, standing);
+        if newest > attempt {
+            let newer = AttemptName { task, attempt: newest };
+            console.warning(&format!("{name} is not the newest attempt of its task: {newer} is"));
+        }
+        Ok(name)
     }
 }
 
@@ -71,16 +84,18 @@ pub(super) fn list(console: Console, arguments: &ListArguments) -> Result<ExitCo
     };
     let is_wanted =
         |state: TaskState| arguments.state.is_empty() || arguments.state.iter().any(|wanted| wanted.0 == state);
+    let mut met = listing::Met::default();
     for attempt in open_tasks::look(&store.open_tasks_ports())? {
+        met.standing(attempt.draft().task, attempt.draft().attempt);
         let state = if open_tasks::is_running(&*attempt) { TaskState::Running } else { TaskState::Interrupted };
         if is_wanted(state) {
             writer.add_open(attempt.draft(), state).map_err(unwritten)?;
         }
     }
     let (mut damaged, mut reviewable) = (0u64, 0u64);
-    listing::list(&listing::Ports { records: store.records() }, &mut |listed| match listed {
+    listing::list(&listing::Ports { records: store.records() }, met, &mut |listed| match listed {
         Ok(listed) => {
-            let state = TaskState::of(&listed.record, &listed.events);
+            let state = listed.state();
             let is_reviewable = state == TaskState::Unreviewed && text::is_reviewable(&listed.record);
             reviewable += u64::from(is_reviewable);
             if is_wanted(state) { writer.add(&listed).map_err(unwritten) } else { Ok(()) }

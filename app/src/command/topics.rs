@@ -30,6 +30,8 @@ Where a command takes a TASK, any of these names it:
   0123, task-0123         the first digits of it, as long as they mean one task
   @latest                 the newest task of the store
   @latest~2               the second one before that
+  task-0123#2             the second attempt of a task: `isobox list` tells them
+                          apart by this mark
   b3:DIGEST               one record by its digest: `isobox show` prints it
   .isobox/tasks/task-…    the directory of a view, which also names the store
 

@@ -7,6 +7,7 @@ use crate::use_case::attempt::Progress;
 use isobox_domain::enforcement::{Control, Enforcement};
 use isobox_domain::escape::Escaped;
 use isobox_domain::outcome::Outcome;
+use isobox_domain::promotion::PromotionRefusal;
 use isobox_domain::record::{SandboxKind, TaskRecord, WorkspaceFate};
 use isobox_domain::timestamp::Timestamp;
 
@@ -52,8 +53,9 @@ fn policy(record: &TaskRecord) -> String {
     line
 }
 
-/// Tells how an attempt ended, and what to do next.
-pub(crate) fn ended(console: Console, record: &TaskRecord) {
+/// Tells how an attempt ended, and what to do next. `obstacle` stands in the way of a Promotion into the repository as it
+/// is now.
+pub(crate) fn ended(console: Console, record: &TaskRecord, obstacle: Option<&PromotionRefusal>) {
     let task = record.task;
     let tell = |line: String| console.line(&format!("isobox task {task}: {line}"));
     if let (Some(detail), None) = (&record.outcome_detail, failure(record)) {
@@ -71,10 +73,19 @@ pub(crate) fn ended(console: Console, record: &TaskRecord) {
         }
         console.line(advice(record));
     }
-    let next = if text::is_reviewable(record) { "promote" } else { "show" };
+    let obstacle = obstacle.filter(|_| text::is_reviewable(record));
+    if let Some(refusal) = obstacle {
+        console.line(&format!("isobox task {task}: cannot be promoted as it is: {refusal}"));
+    }
+    let next = match obstacle {
+        Some(PromotionRefusal::HeadMoved { .. }) => format!("isobox rerun --current {task}, or isobox diff {task}"),
+        Some(refusal) => refusal.hint(record),
+        None if text::is_reviewable(record) => format!("isobox promote {task}"),
+        None => format!("isobox show {task}"),
+    };
     if changed > 0 || record.kind == SandboxKind::Session || record.outcome != Outcome::Success {
         let files = text::counted(changed, "changed file");
-        console.line(&format!("isobox task {task}: {files}, next: isobox {next} {task}"));
+        console.line(&format!("isobox task {task}: {files}, next: {next}"));
     }
 }
 

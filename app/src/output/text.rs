@@ -5,6 +5,8 @@ use isobox_domain::enforcement::Enforcement;
 use isobox_domain::escape::Escaped;
 use isobox_domain::outcome::Exit;
 use isobox_domain::record::{RecordedArgument, TaskRecord};
+use isobox_domain::task_id::AttemptName;
+use isobox_domain::task_state::Standing;
 use isobox_domain::timestamp::Timestamp;
 
 /// A command as a person could type it; words that a shell would take apart are quoted, hostile bytes escaped.
@@ -24,6 +26,14 @@ pub(crate) fn word(bytes: &[u8]) -> String {
     match escaped.replace("\\\\", "\\") == unescaped {
         true => format!("'{}'", unescaped.replace('\'', "'\\''")),
         false => format!("$'{}'", escaped.replace('\'', "\\'")),
+    }
+}
+
+/// A Task, and which attempt of it is meant where it has more than one.
+pub(crate) fn attempt(record: &TaskRecord, standing: Standing) -> String {
+    match (record.attempt, standing) {
+        (1, Standing::Newest) => record.task.to_string(),
+        (attempt, _) => AttemptName { task: record.task, attempt }.to_string(),
     }
 }
 

@@ -105,7 +105,7 @@ fn plan(ports: &Ports<'_>, request: &PromotionRequest) -> Result<PromotionPlan, 
 
 fn refusal(refusal: PromotionRefusal, request: &PromotionRequest) -> Failure {
     let failure = Failure::new(FailureKind::PromotionRefused, refusal.to_string());
-    let failure = failure.with_hint(refusal.hint(request.record.task));
+    let failure = failure.with_hint(refusal.hint(&request.record));
     match refusal {
         PromotionRefusal::Dirty { first, count, .. } => {
             let rest = count.saturating_sub(first.len() as u64);

@@ -6,7 +6,7 @@ use crate::use_case::select::Selected;
 use crate::use_case::view;
 use isobox_domain::event::{Event, EventKind};
 use isobox_domain::policy::ViewLimit;
-use isobox_domain::task_state::TaskState;
+use isobox_domain::task_state::{Standing, TaskState};
 use isobox_ports::{AppendError, Clock, ObjectStore, RecordLog, Views};
 
 /// What a rejection touches.
@@ -23,7 +23,7 @@ pub(crate) fn reject(ports: &Ports<'_>, selected: &Selected, reason: &str) -> Re
     let cannot = |failure: Failure| failure.while_doing(format!("cannot reject {}", selected.record.task));
     let stored = ports.records.events(&selected.digest).map_err(|error| cannot(error.into()))?;
     let known: Vec<Event> = stored.iter().map(|stored| stored.event.clone()).collect();
-    if TaskState::of(&selected.record, &known) == TaskState::Promoted {
+    if TaskState::of(&selected.record, &known, Standing::Newest) == TaskState::Promoted {
         let promoted = Failure::new(FailureKind::General, "its result was promoted before; nothing was changed");
         return Err(cannot(promoted.with_hint("revert the changes in the repository itself")));
     }

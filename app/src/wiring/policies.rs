@@ -1,11 +1,14 @@
 //! The adapters behind the user's own policy, behind a project's as it is written, and behind what is trusted.
 
-use super::Project;
+use super::{Location, Project};
+use crate::failure::{Failure, FailureKind};
 use crate::use_case::trusted_policy;
 use isobox_domain::escape::Escaped;
-use isobox_host::{FsPolicyPins, YamlPolicySource, YamlUserPolicy};
+use isobox_domain::policy::read;
+use isobox_git::GixRepository;
+use isobox_host::{Directories, FsPolicyPins, ReadPaths, YamlPolicySource, YamlUserPolicy};
 use isobox_ports::{PolicyPins, PolicySource};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 impl Project {
     /// The project's policy as it is written, whatever the user's own allows, and whether it is trusted or not.
@@ -35,6 +38,17 @@ impl Project {
         act(&trusted_policy::Ports { project: &project, user: &user, pins: &pins })
     }
 
+    /// Host paths that `written` in a policy stand for; those that must not be exposed are refused.
+    pub(crate) fn read_paths(&self, written: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, Failure> {
+        if written.is_empty() {
+            return Ok(Vec::new());
+        }
+        let paths = exposable(&self.directories, &self.repository, &self.location).resolve(written);
+        paths.map_err(|error| {
+            Failure::new(FailureKind::Policy, error.to_string()).because(error).with_hint(read::ADVICE)
+        })
+    }
+
     /// The root of the project, for people.
     pub(crate) fn shown_root(&self) -> String {
         Escaped::path(self.repository.root()).to_string()
@@ -44,6 +58,14 @@ impl Project {
     pub(crate) fn common_dir(&self) -> &Path {
         self.repository.common_dir()
     }
+}
+
+/// What `filesystem.read` may expose: no place of isobox's own, and nothing that is never exposed.
+pub(super) fn exposable(directories: &Directories, repository: &GixRepository, location: &Location) -> ReadPaths {
+    let own = [directories.config(), directories.state(), directories.cache()];
+    let mut guarded: Vec<PathBuf> = own.into_iter().filter_map(Result::ok).collect();
+    guarded.extend([repository.common_dir().to_owned(), location.records.clone()]);
+    ReadPaths::new(directories.home(), &guarded)
 }
 
 /// The JSON Schema of policy files.

@@ -1,6 +1,7 @@
 //! The adapters that look whether a machine and a project are ready.
 
-use super::{Location, Project, exposable};
+use super::policies::exposable;
+use super::{Location, Project};
 use isobox_git::{GixRepository, RepositoryProbe};
 use isobox_host::{
     Directories, FsPolicyPins, InstallationProbe, PolicyAskedProbe, PolicyTrustProbe, YamlPolicySource, YamlUserPolicy,

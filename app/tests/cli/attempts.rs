@@ -1,0 +1,117 @@
+//! Several attempts of one task: told apart, named, and decided about one by one.
+
+use crate::support::{assert_told, document, task_of, tool};
+use isobox_tests::{Outcome, Project, User};
+use std::fs;
+
+/// The rows of `list` without their age and command.
+fn rows(project: &Project, arguments: &[&str]) -> Vec<String> {
+    let list = project.isobox(&[&["list"], arguments].concat());
+    let row = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        [words[0], words[2], words[3]].join(" ")
+    };
+    list.stdout.lines().skip(1).map(row).collect()
+}
+
+fn rerun(project: &Project, arguments: &[&str]) -> Outcome {
+    project.isobox(&[&["rerun"], arguments].concat())
+}
+
+#[test]
+fn attempts_of_one_task_are_told_apart_and_the_older_ones_wait_for_nobody() {
+    let project = Project::initialised(User::Current);
+    let alone = tool(&project, "echo alone >> README.md");
+    let task = tool(&project, "echo change >> README.md");
+    assert_eq!(rerun(&project, &[&task]).code, 0);
+    assert_eq!(rerun(&project, &[&task]).code, 0);
+    let expected = [
+        format!("{task}#3 unreviewed success"),
+        format!("{task}#2 superseded success"),
+        format!("{task}#1 superseded success"),
+        format!("{alone} unreviewed success"),
+    ];
+    assert_eq!(rows(&project, &[]), expected);
+    assert_eq!(rows(&project, &["--state", "unreviewed"]), [&*expected[0], &*expected[3]]);
+    assert_eq!(rows(&project, &["--state", "superseded"]), expected[1..3]);
+    let shown = |name: &str| document(&project.isobox(&["show", "--json", name]))["attempt"].clone();
+    assert_eq!([shown(&task), shown(&format!("{task}#1")), shown("@latest#2")], [3, 1, 2]);
+    assert!(project.isobox(&["show", &format!("{task}#2")]).stdout.contains("\nattempt      2\n"));
+    let missing = project.isobox(&["show", &format!("{task}#4")]);
+    assert_told(&missing, 5, &["has no attempt 4 on record; its newest is 3", "hint: `isobox list`"]);
+}
+
+#[test]
+fn a_decision_about_an_older_attempt_is_made_by_its_name_and_says_so() {
+    let project = Project::initialised(User::Current);
+    let task = tool(&project, "echo change >> README.md");
+    assert_eq!(rerun(&project, &[&task]).code, 0);
+    let (first, second) = (format!("{task}#1"), format!("{task}#2"));
+    let rejected = project.isobox(&["reject", &task]);
+    assert_eq!(
+        (rejected.code, rejected.stderr),
+        (0, format!("rejected {second}, next: isobox list --state unreviewed\n"))
+    );
+    let promoted = project.isobox(&["promote", "--yes", &first]);
+    assert_told(&promoted, 0, &[&format!("{first} is not the newest attempt of its task: {second} is")]);
+    assert!(promoted.stdout.starts_with(&format!("Promotion of {first} into ")), "{promoted:?}");
+    assert!(promoted.stdout.contains(&format!("\npromoted {first} into ")), "{promoted:?}");
+    let states = [format!("{second} rejected success"), format!("{first} promoted success")];
+    assert_eq!(rows(&project, &[]), states);
+}
+
+#[test]
+fn what_changed_nothing_is_not_unreviewed() {
+    let project = Project::initialised(User::Current);
+    assert_eq!(project.isobox(&["tool", "--", "no-such-command-18"]).code, 127);
+    let quiet = tool(&project, "echo said");
+    let changed = tool(&project, "echo change >> README.md");
+    assert_eq!(rows(&project, &["--state", "unreviewed"]), [format!("{changed} unreviewed success")]);
+    let unchanged = rows(&project, &["--state", "unchanged"]);
+    assert_eq!(unchanged[0], format!("{quiet} unchanged success"));
+    assert!(unchanged[1].ends_with(" unchanged launch_failure"), "{unchanged:?}");
+}
+
+#[test]
+fn a_result_that_starts_from_an_older_commit_is_not_said_to_be_promotable() {
+    let project = Project::initialised(User::Current);
+    let task = tool(&project, "echo change >> README.md");
+    project.write("other", "moved\n");
+    project.commit_all("moved");
+    let again = rerun(&project, &[&task]);
+    assert_eq!(again.code, 0, "{again:?}");
+    let (before, after) = again.stderr.split_once(": completed outcome=success\n").expect("an end");
+    assert!(before.starts_with("warning: trusted repository ") && before.contains("--current starts from HEAD"));
+    assert!(after.contains(": cannot be promoted as it is: trusted repository "), "{again:?}");
+    let next = format!("1 changed file, next: isobox rerun --current {task}, or isobox diff {task}\n");
+    assert!(after.ends_with(&next), "{again:?}");
+    let current = rerun(&project, &["--current", &task]);
+    assert!(!current.stderr.contains("warning: ") && !current.stderr.contains("cannot be promoted"), "{current:?}");
+    assert!(current.stderr.ends_with(&format!("next: isobox promote {task}\n")), "{current:?}");
+    assert_eq!(project.isobox(&["promote", "--yes", &task]).code, 0);
+}
+
+#[test]
+fn on_another_branch_the_way_back_is_named() {
+    let project = Project::initialised(User::Current);
+    let task = tool(&project, "echo change >> README.md");
+    let branch = project.git(&["symbolic-ref", "--short", "HEAD"]).trim().to_owned();
+    project.git(&["checkout", "-q", "-b", "other"]);
+    let again = rerun(&project, &[&task]);
+    let next = format!("1 changed file, next: check out branch {branch}, then promote again\n");
+    assert!(again.stderr.ends_with(&next), "{again:?}");
+}
+
+#[test]
+fn kept_workspaces_of_several_attempts_are_told_apart_and_disposed_by_name() {
+    let project = Project::initialised(User::Current);
+    let task = task_of(&project.isobox(&["run", "--retain-workspace", "--", "true"]));
+    assert_eq!(rerun(&project, &["--retain-workspace", &task]).code, 0);
+    let list = project.isobox(&["workspace", "list"]).stdout;
+    let names: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(names, [format!("{task}#2"), format!("{task}#1")]);
+    assert_eq!(project.isobox(&["workspace", "dispose", names[1]]).code, 0);
+    let left = list.lines().next().and_then(|line| line.split_whitespace().last()).expect("a path");
+    assert!(fs::exists(left).expect("look"));
+    assert_eq!(project.workspaces().len(), 1);
+}
