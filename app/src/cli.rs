@@ -36,6 +36,7 @@ pub(crate) use verify::{SampleFlag, VerifyArguments};
 pub(crate) use workload::{AttemptCommand, RunArguments, ToolArguments};
 
 use crate::output::console::Colour;
+use crate::output::text;
 use clap::{Args, Parser, Subcommand};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -97,6 +98,15 @@ pub(crate) struct Place {
     /// A directory for the task store and its views [default: the project's own]
     #[arg(long, value_name = "DIR")]
     pub(crate) records: Option<PathBuf>,
+}
+
+impl Place {
+    /// The flags that name it, as they were typed, each after a blank: a further command about the same task needs them too.
+    pub(crate) fn flags(&self) -> String {
+        let flags = [("--source", &self.source), ("--records", &self.records)].into_iter();
+        let typed = |path: &PathBuf| text::word(path.as_os_str().as_encoded_bytes());
+        flags.filter_map(|(flag, path)| Some(format!(" {flag} {}", typed(path.as_ref()?)))).collect()
+    }
 }
 
 /// The commands.

@@ -3,6 +3,7 @@
 mod acting;
 mod attempts;
 mod dirt;
+mod initialising;
 mod policies;
 mod probes;
 mod told_workspaces;
@@ -10,6 +11,7 @@ mod transfer;
 mod update;
 
 pub(crate) use dirt::{Dirtied, dirtied_project};
+pub(crate) use initialising::initialise;
 pub(crate) use policies::policy_schema;
 pub(crate) use probes::with_probes;
 pub(crate) use transfer::v1_directories;
@@ -17,17 +19,13 @@ pub(crate) use update::{build, with_publisher, with_update_ports};
 
 use crate::cli::Place;
 use crate::failure::{Failure, FailureKind};
-use crate::use_case::init;
 use isobox_domain::escape::Escaped;
 use isobox_domain::masking;
 use isobox_domain::record::RecordedArgument;
 use isobox_domain::source::WorkspaceSource;
 use isobox_domain::task_id::TaskSelector;
 use isobox_git::{GixRepository, GixWorkspaces};
-use isobox_host::{
-    Directories, FsPolicyPins, FsProjectFiles, MaskKey, MaskKeyError, POLICY_PATH, RandomTaskIds, SystemClock,
-    YamlPolicySource, default_policy_text,
-};
+use isobox_host::{Directories, MaskKey, MaskKeyError, POLICY_PATH, RandomTaskIds, SystemClock};
 use isobox_ports::{Clock, ObjectStore, RecordLog, Verifier};
 use isobox_sandbox::{BubblewrapBackend, HostBackend};
 use isobox_store::{FsTaskStore, FsViews};
@@ -136,6 +134,8 @@ pub(crate) struct Project {
     directories: Directories,
     backends: (BubblewrapBackend, HostBackend),
     location: Location,
+    /// As the command line names it.
+    place: Place,
 }
 
 impl Project {
@@ -144,7 +144,7 @@ impl Project {
         let given = place.records.as_deref().map(Location::given).transpose()?;
         let repository = discover(place.source.as_deref())?;
         let location = given.unwrap_or_else(|| Location::of_project(&repository));
-        Self::assemble(repository, location)
+        Ok(Self { place: place.clone(), ..Self::assemble(repository, location)? })
     }
 
     /// The project at `host_path`, with a store that may be another's.
@@ -166,7 +166,17 @@ impl Project {
             |cache_directory| BubblewrapBackend::remembering(&cache_directory),
         );
         let backends = (bubblewrap, HostBackend::new());
-        Ok(Self { repository, workspaces, directories, backends, location })
+        Ok(Self { repository, workspaces, directories, backends, location, place: Place::default() })
+    }
+
+    /// The same project, which the command line names as `place`.
+    pub(crate) fn named_by(self, place: &Place) -> Self {
+        Self { place: place.clone(), ..self }
+    }
+
+    /// As the command line names it.
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
     }
 
     /// `started_from` with HEAD where it is now.
@@ -206,28 +216,6 @@ impl Project {
 pub(crate) fn dispose_retained(root: &Path) -> Result<bool, Failure> {
     let workspaces_root = Directories::from_environment().workspaces().map_err(unusable_directory)?;
     Ok(isobox_git::dispose_retained(&workspaces_root, root)?)
-}
-
-/// What `init` made, and where.
-pub(crate) struct Initialised {
-    /// Root of the project.
-    pub(crate) root: PathBuf,
-    /// Paths from the root that were written.
-    pub(crate) written: Vec<isobox_domain::repo_path::RepoPath>,
-    /// Whether its policy is trusted.
-    pub(crate) trust: init::Trust,
-}
-
-/// Sets up the repository around `directory`.
-pub(crate) fn initialise(directory: Option<&Path>) -> Result<Initialised, Failure> {
-    let repository = discover(directory)?;
-    let root = repository.root().to_owned();
-    let (files, policy) = (FsProjectFiles::new(&root), YamlPolicySource::new(&root));
-    let pins = FsPolicyPins::new(Directories::from_environment());
-    let ports = init::Ports { files: &files, policy: &policy, pins: &pins };
-    let init::Done { written, trust } =
-        init::init(&ports, repository.common_dir(), (POLICY_PATH, default_policy_text()))?;
-    Ok(Initialised { root, written, trust })
 }
 
 /// The arguments of a command as they may be kept; see [`Project::masked`].

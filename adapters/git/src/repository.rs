@@ -74,7 +74,7 @@ impl GixRepository {
         let branch = head.referent_name().map(|name| name.as_bstr().to_vec());
         let commit = head.id().ok_or_else(|| RepositoryError::Refused {
             reason: format!("the repository at {} has no commit yet", self.shown()),
-            hint: Some("make a first commit".into()),
+            hint: Some("make a first commit: `git add -A && git commit`".into()),
         })?;
         Ok((oid::from_gix(&commit.detach()), branch))
     }

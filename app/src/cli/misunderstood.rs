@@ -72,6 +72,8 @@ fn about_task(error: &clap::Error, command: &str) -> Option<String> {
     let missing = text(error, ContextKind::InvalidArg).filter(|_| is_missing)?;
     let example = match missing {
         "<TASK>" | "<TASK>..." => "@latest",
+        "<SHELL>" => "bash",
+        "<PATH>..." => ".isobox/tasks",
         "<DEST>" => "@latest ../out",
         "<TASK:PATH>" => "@latest:README.md",
         _ => return None,

@@ -45,7 +45,7 @@ fn reject(console: Console, arguments: &RejectArguments) -> Result<ExitCode, Fai
     if let Err(failure) = reject::show_in_view(&ports, &named.selected, views) {
         console.warning(&format!("the view of the record was not written: {}", one_line(&failure)));
     }
-    console.line(&format!("rejected {name}, next: isobox list --state unreviewed"));
+    console.line(&format!("rejected {name}, next: isobox list{} --state unreviewed", arguments.place.flags()));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -26,6 +26,8 @@ use std::os::unix::ffi::OsStrExt;
 pub(super) struct Named {
     pub(super) store: Store,
     pub(super) selected: Selected,
+    /// Whether it was named as the newest.
+    is_latest: bool,
 }
 
 impl Named {
@@ -36,12 +38,12 @@ impl Named {
         let store = Store::find(place, Some(&selector))?;
         let ports = select::Ports { records: store.records(), clock: wiring::clock() };
         match select::select(&ports, &selector, &shown) {
-            Ok(selected) => Ok(Self { store, selected }),
+            Ok(selected) => Ok(Self { store, selected, is_latest: selector == TaskSelector::Latest(0) }),
             Err(failure) => Err(open(&store, &selector, &shown).unwrap_or(failure)),
         }
     }
 
-    /// What the attempt is called that was found. Where it is not the newest of its Task, that is told.
+    /// What the attempt is called that was found. Where it is not the newest of its Task, or of the store, that is told.
     pub(super) fn told(&self, console: Console) -> Result<String, Failure> {
         let (task, attempt) = (self.selected.record.task, self.selected.record.attempt);
         let newest = open_tasks::newest_attempt(&self.store.open_tasks_ports(), task)?;
@@ -50,6 +52,12 @@ impl Named {
         if newest > attempt {
             let newer = AttemptName { task, attempt: newest };
             console.warning(&format!("{name} is not the newest attempt of its task: {newer} is"));
+        }
+        let open = open_tasks::look(&self.store.open_tasks_ports())?;
+        if let (true, Some(open)) =
+            (self.is_latest, open.first().map(|open| open.draft().task).filter(|open| *open != task))
+        {
+            console.warning(&format!("{open} is not over yet: @latest is {name}, the newest that is on record"));
         }
         Ok(name)
     }
@@ -115,15 +123,18 @@ pub(super) fn list(console: Console, arguments: &ListArguments) -> Result<ExitCo
     }
     if reviewable > 0 && !arguments.json && stdout::is_terminal() {
         let results = text::counted(reviewable, "result");
-        console.line(&format!("\n{results} to review, next: isobox show TASK, then isobox promote or reject TASK"));
+        let flags = arguments.place.flags();
+        console.line(&format!(
+            "\n{results} to review, next: isobox show{flags} TASK, then isobox promote or reject{flags} TASK"
+        ));
     }
     Ok(if damaged == 0 { ExitCode::SUCCESS } else { ExitCode::STORE })
 }
 
 /// Says on a terminal, which would show nothing, that there is nothing.
-fn tell_of_nothing(console: Console, record: &TaskRecord, what: &str) {
+fn tell_of_nothing(console: Console, record: &TaskRecord, what: &str, place: &Place) {
     if stdout::is_terminal() {
-        console.line(&format!("{} {what}, next: isobox show {}", record.task, record.task));
+        console.line(&format!("{} {what}, next: isobox show{} {}", record.task, place.flags(), record.task));
     }
 }
 
@@ -141,7 +152,7 @@ fn tell_interrupted(console: Console, store: &Store) {
 
 /// Shows the record of a Task.
 pub(super) fn show(console: Console, arguments: &ShowArguments) -> Result<ExitCode, Failure> {
-    let Named { store, selected } = Named::find(&arguments.place, &arguments.task)?;
+    let Named { store, selected, .. } = Named::find(&arguments.place, &arguments.task)?;
     if arguments.raw {
         return raw(&store, &selected);
     }
@@ -172,7 +183,7 @@ fn raw(store: &Store, selected: &Selected) -> Result<ExitCode, Failure> {
 
 /// Shows what a Task changed: the patch, the paths with totals, or the paths alone.
 pub(super) fn diff(console: Console, arguments: &DiffArguments) -> Result<ExitCode, Failure> {
-    let Named { store, selected } = Named::find(&arguments.place, &arguments.task)?;
+    let Named { store, selected, .. } = Named::find(&arguments.place, &arguments.task)?;
     let record = &selected.record;
     if arguments.json {
         report_json::stream(&mut stdout::for_documents(), store.objects(), &selected)?;
@@ -180,7 +191,7 @@ pub(super) fn diff(console: Console, arguments: &DiffArguments) -> Result<ExitCo
     }
     if !arguments.stat && !arguments.name_only {
         if record.artifacts.patch.is_none() {
-            tell_of_nothing(console, record, "changed nothing");
+            tell_of_nothing(console, record, "changed nothing", &arguments.place);
             return Ok(ExitCode::SUCCESS);
         }
         let ports = copying::Ports { objects: store.objects() };
@@ -209,13 +220,13 @@ pub(super) fn logs(console: Console, arguments: &LogsArguments) -> Result<ExitCo
     if arguments.follow {
         return super::follow::follow(console, arguments);
     }
-    let Named { store, selected } = Named::find(&arguments.place, &arguments.task)?;
+    let Named { store, selected, .. } = Named::find(&arguments.place, &arguments.task)?;
     let ports = copying::Ports { objects: store.objects() };
     let artifacts = &selected.record.artifacts;
     let is_all = arguments.stdout == arguments.stderr;
     let wanted = [(arguments.stdout, artifacts.stdout), (arguments.stderr, artifacts.stderr)];
     if wanted.iter().all(|(is_asked, artifact)| artifact.is_none() || !(is_all || *is_asked)) {
-        tell_of_nothing(console, &selected.record, "printed nothing");
+        tell_of_nothing(console, &selected.record, "printed nothing", &arguments.place);
         return Ok(ExitCode::SUCCESS);
     }
     let mut out = stdout::for_logs(console.paging)?;
@@ -232,7 +243,7 @@ pub(super) fn logs(console: Console, arguments: &LogsArguments) -> Result<ExitCo
 /// Prints a file as a Task left it.
 pub(super) fn cat(arguments: &CatArguments) -> Result<ExitCode, Failure> {
     let (task, path) = split(&arguments.file)?;
-    let Named { store, selected } = Named::find(&arguments.place, &task)?;
+    let Named { store, selected, .. } = Named::find(&arguments.place, &task)?;
     let content = find::cat(&find::Ports { objects: store.objects() }, &selected.record, &path)?;
     let mut out = stdout::for_content()?;
     let ports = copying::Ports { objects: store.objects() };

@@ -22,14 +22,15 @@ use std::path::PathBuf;
 
 /// Attempts a Task once more.
 pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<ExitCode, Failure> {
-    let Named { store, selected } = Named::find(&arguments.place, &arguments.task)?;
+    let Named { store, selected, .. } = Named::find(&arguments.place, &arguments.task)?;
     let record = &selected.record;
     let cannot = |failure: Failure| failure.while_doing(format!("cannot attempt {} once more", record.task));
     let command = command(record).map_err(cannot)?;
     let recorded = PathBuf::from(OsStr::from_bytes(&record.source.host_path));
     let host_path = arguments.place.source.clone().unwrap_or(recorded);
     let project = Project::at(&host_path, &store)
-        .map_err(|failure| cannot(failure.with_hint("name the repository of the task with --source")))?;
+        .map_err(|failure| cannot(failure.with_hint("name the repository of the task with --source")))?
+        .named_by(&arguments.place);
     let policy = policy(console, &project, arguments.trust, record)?;
     let telling = telling(console, &project, &policy, &arguments.telling)?;
     // The store that the record is in takes the new one; it is made writable here.
@@ -94,7 +95,10 @@ fn follow_up(store: &Store, selected: &Selected, arguments: &RerunArguments) -> 
 /// Tells before anything is started that its result will be of no use here as things are.
 fn tell_of_head(console: Console, project: &Project, record: &TaskRecord) -> Result<(), Failure> {
     if let Err(refusal) = check_head(&record.source, &project.at_head(&record.source)?) {
-        console.warning(&format!("{refusal}: this attempt starts where that did; --current starts from HEAD"));
+        console.warning(&format!(
+            "{refusal}: this attempt starts from there too, and its result cannot be promoted here as it is; --current starts \
+             from HEAD"
+        ));
     }
     Ok(())
 }

@@ -28,8 +28,8 @@ Where a command takes a TASK, any of these names it:
 
   task-0123456789abcdef   the full id
   0123, task-0123         the first digits of it, as long as they mean one task
-  @latest                 the newest task of the store
-  @latest~2               the second one before that
+  @latest                 the task with the newest attempt
+  @latest~2               the second task before that
   task-0123#2             the second attempt of a task: `isobox list` tells them
                           apart by this mark
   b3:DIGEST               one record by its digest: `isobox show` prints it

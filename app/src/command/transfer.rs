@@ -67,7 +67,7 @@ fn export(console: Console, arguments: &ExportArguments) -> Result<ExitCode, Fai
     }
     let named = Named::find(&arguments.place, &arguments.task);
     let is_all = arguments.task == "all";
-    let Named { store, selected } = named.map_err(|failure| Failure {
+    let Named { store, selected, .. } = named.map_err(|failure| Failure {
         hint: if is_all { Some("did you mean `@all`?".to_owned()) } else { failure.hint.clone() },
         ..failure
     })?;

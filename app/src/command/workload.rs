@@ -190,12 +190,13 @@ pub(super) fn perform(
     // What cannot be looked at now is told by whoever promotes.
     let started_from = &attempted.record.source;
     let obstacle = project.at_head(started_from).ok().and_then(|now| check_head(started_from, &now).err());
-    lifecycle::ended(console, &attempted.record, obstacle.as_ref());
+    let flags = project.place().flags();
+    lifecycle::ended(console, &attempted, obstacle.as_ref(), &flags);
     telling.ended(&attempted.record);
     if telling.is_lossy() {
         console.warning("the id file or the file of events is not complete: it could not be written");
     }
-    match lifecycle::failure(&attempted.record) {
+    match lifecycle::failure(&attempted.record, &flags) {
         Some(failure) => Err(failure),
         None => Ok(attempted.code),
     }

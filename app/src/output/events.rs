@@ -56,7 +56,9 @@ impl Telling {
     pub(crate) fn open(flags: &TellingFlags) -> Result<Self, Failure> {
         let refused = |path: &Path, error: io::Error| {
             let shown = Escaped::path(path);
-            Failure::new(FailureKind::Usage, format!("open {shown} for writing; nothing was started")).because(error)
+            Failure::new(FailureKind::Usage, format!("open {shown} for writing; nothing was started"))
+                .because(error)
+                .with_hint("name a file that can be written to, in a directory that is there")
         };
         let opened = |path: &Path, file: io::Result<File>| file.map_err(|error| refused(path, error));
         let id_file = flags.id_file.as_deref().map(|path| IdFile::open(path).map_err(|error| refused(path, error)));

@@ -26,7 +26,16 @@ pub(crate) fn after_help(command: &Command) -> AfterHelp {
 /// Writes the page of `command`, which was built. Its words are those after `isobox`; the page of isobox itself, which
 /// has none, also tells of `environment`.
 pub(crate) fn page(out: &mut dyn Write, command: &Command, words: &[String], environment: &str) -> io::Result<()> {
-    let command = for_page(command);
+    let mut parts = Vec::new();
+    sections(&mut parts, &for_page(command), words, environment)?;
+    // Each part begins with the same definition, which holds for the rest of the page.
+    let preamble = Roff::new().render();
+    let text = String::from_utf8_lossy(&parts).replace(&preamble, "");
+    out.write_all(preamble.as_bytes())?;
+    out.write_all(text.as_bytes())
+}
+
+fn sections(out: &mut Vec<u8>, command: &Command, words: &[String], environment: &str) -> io::Result<()> {
     // An empty date would make the source the date: what is left out of `.TH` moves the rest; see groff_man(7).
     let page = Man::new(command.clone()).date("\"\"").source(concat!("isobox ", env!("CARGO_PKG_VERSION")));
     let page = page.manual("isobox Manual");
@@ -38,7 +47,7 @@ pub(crate) fn page(out: &mut dyn Write, command: &Command, words: &[String], env
     if command.has_subcommands() {
         page.render_subcommands_section(out)?;
     }
-    further(&command, words, environment).to_writer(out)
+    further(command, words, environment).to_writer(out)
 }
 
 /// The command with every value that its help leaves out for brevity, and the usage that its help shows.

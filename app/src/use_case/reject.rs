@@ -1,6 +1,7 @@
 //! Turns a Task Result down: an event that Promotion asks about.
 
 use crate::failure::{Failure, FailureKind};
+use crate::output::text;
 use crate::use_case::list::events;
 use crate::use_case::select::Selected;
 use crate::use_case::view;
@@ -20,7 +21,9 @@ pub(crate) struct Ports<'a> {
 
 /// Appends the rejection. A result that was promoted is not rejected: its changes are in the repository.
 pub(crate) fn reject(ports: &Ports<'_>, selected: &Selected, reason: &str) -> Result<(), Failure> {
-    let cannot = |failure: Failure| failure.while_doing(format!("cannot reject {}", selected.record.task));
+    let cannot = |failure: Failure| {
+        failure.while_doing(format!("cannot reject {}", text::attempt(&selected.record, Standing::Newest)))
+    };
     let stored = ports.records.events(&selected.digest).map_err(|error| cannot(error.into()))?;
     let known: Vec<Event> = stored.iter().map(|stored| stored.event.clone()).collect();
     if TaskState::of(&selected.record, &known, Standing::Newest) == TaskState::Promoted {

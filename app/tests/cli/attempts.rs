@@ -1,8 +1,10 @@
 //! Several attempts of one task: told apart, named, and decided about one by one.
 
 use crate::support::{assert_told, document, task_of, tool};
-use isobox_tests::{Outcome, Project, User};
+use isobox_tests::{Outcome, Project, User, isobox_program, outcome};
 use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 
 /// The rows of `list` without their age and command.
 fn rows(project: &Project, arguments: &[&str]) -> Vec<String> {
@@ -81,7 +83,7 @@ fn a_result_that_starts_from_an_older_commit_is_not_said_to_be_promotable() {
     let again = rerun(&project, &[&task]);
     assert_eq!(again.code, 0, "{again:?}");
     let (before, after) = again.stderr.split_once(": completed outcome=success\n").expect("an end");
-    assert!(before.starts_with("warning: trusted repository ") && before.contains("--current starts from HEAD"));
+    assert!(before.starts_with("warning: trusted repository ") && before.contains("; --current starts from HEAD\n"));
     assert!(after.contains(": cannot be promoted as it is: trusted repository "), "{again:?}");
     let next = format!("1 changed file, next: isobox rerun --current {task}, or isobox diff {task}\n");
     assert!(after.ends_with(&next), "{again:?}");
@@ -114,4 +116,63 @@ fn kept_workspaces_of_several_attempts_are_told_apart_and_disposed_by_name() {
     let left = list.lines().next().and_then(|line| line.split_whitespace().last()).expect("a path");
     assert!(fs::exists(left).expect("look"));
     assert_eq!(project.workspaces().len(), 1);
+}
+
+#[test]
+fn next_commands_name_the_place_that_was_typed() {
+    let project = Project::initialised(User::Current);
+    let (source, records) = (project.repository(), project.scratch().join("re cords"));
+    let flags = format!(" --source {} --records '{}'", source.display(), records.display());
+    let at = |words: &[&str], rest: &[&str]| {
+        let mut command = project.isobox_command(words);
+        command.arg("--source").arg(&source).arg("--records").arg(&records).args(rest).current_dir("/");
+        outcome(command.output().expect("run isobox"))
+    };
+    let run = at(&["run"], &["--", "sh", "-c", "echo change >> README.md"]);
+    let task = task_of(&run);
+    assert!(run.stderr.ends_with(&format!("1 changed file, next: isobox promote{flags} {task}\n")), "{run:?}");
+    let rejected = at(&["reject"], &[&task]);
+    assert_eq!(rejected.stderr, format!("rejected {task}, next: isobox list{flags} --state unreviewed\n"));
+    let refused = at(&["promote", "--yes"], &[&task]);
+    assert_told(&refused, 4, &[&format!("hint: `isobox rerun {task}{flags}` attempts it once more")]);
+    let again = at(&["rerun"], &[&task]);
+    assert!(again.stderr.ends_with(&format!("next: isobox promote{flags} {task}\n")), "{again:?}");
+    let next = again.stderr.lines().last().and_then(|line| line.split_once("next: ")).expect("a next command").1;
+    let mut typed = project.command("sh");
+    typed.args(["-c", &format!("{} --yes", next.replacen("isobox", &isobox_program().display().to_string(), 1))]);
+    assert_eq!(outcome(typed.current_dir("/").output().expect("run sh")).code, 0, "{next}");
+}
+
+#[test]
+fn a_promotion_of_the_newest_says_that_another_task_is_not_over() {
+    let project = Project::initialised(User::Current);
+    let task = tool(&project, "echo change >> README.md");
+    let mut command = project.isobox_command(&["tool", "--", "sh", "-c", "echo began; cat"]);
+    let mut running =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start");
+    let mut line = String::new();
+    BufReader::new(running.stdout.as_mut().expect("a pipe")).read_line(&mut line).expect("a line");
+    let shown = project.isobox(&["promote", "--dry-run", "@latest"]);
+    assert_told(&shown, 0, &["is not over yet: @latest is ", &format!("{task}, the newest that is on record")]);
+    assert_eq!(project.isobox(&["promote", "--dry-run", &task]).stderr, "");
+    drop(running.stdin.take());
+    running.wait().expect("wait for isobox");
+}
+
+#[test]
+fn what_left_nothing_behind_is_not_said_to_have_left_something_out() {
+    let project = Project::initialised(User::Current);
+    let task = tool(&project, "echo said");
+    assert_told(&project.isobox(&["promote", &task]), 4, &[&format!("hint: `isobox logs {task}` prints what it said")]);
+    let task = tool(&project, "mkfifo pipe");
+    assert_told(&project.isobox(&["promote", &task]), 4, &[&format!("hint: `isobox diff --stat {task}` lists what")]);
+}
+
+#[test]
+fn a_program_that_is_not_committed_is_told_from_one_that_cannot_be_executed() {
+    let project = Project::initialised(User::Current);
+    project.write(".git/info/exclude", "made\n");
+    project.write("made", "#!/bin/sh\n");
+    assert_told(&project.isobox(&["tool", "--", "./made"]), 127, &["is it committed, or ignored by Git?"]);
+    assert_told(&project.isobox(&["tool", "--", "./README.md"]), 126, &["`chmod +x` and commit it"]);
 }

@@ -84,7 +84,12 @@ impl PromotionRefusal {
     /// What to do about it.
     pub fn hint(&self, record: &TaskRecord) -> String {
         let task = record.task;
-        let hint = self.hint_of_task(task);
+        let hint = match self {
+            Self::NothingToPromote if record.artifacts.change_set.is_none() => {
+                format!("`isobox logs {task}` prints what it said")
+            }
+            _ => self.hint_of_task(task),
+        };
         match (self, record.attempt.checked_sub(1)) {
             (Self::Outcome(_) | Self::NothingToPromote, Some(attempt @ 1..)) => {
                 format!("{hint}; the attempt before this one is {}", AttemptName { task, attempt })
