@@ -43,6 +43,12 @@ pub(crate) fn show(
     field("source", source(record))?;
     field("workspace", workspace(record))?;
     field("changes", changes(record))?;
+    if let Some(git) = record.artifacts.workspace_git {
+        field(
+            "commits",
+            sentence(&format!("{} of its own, kept in the record; a promotion brings files alone", length(Some(git)))),
+        )?;
+    }
     for (name, artifact) in [("stdout", record.artifacts.stdout), ("stderr", record.artifacts.stderr)] {
         field(name, length(artifact))?;
     }

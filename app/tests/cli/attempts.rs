@@ -176,3 +176,27 @@ fn a_program_that_is_not_committed_is_told_from_one_that_cannot_be_executed() {
     assert_told(&project.isobox(&["tool", "--", "./made"]), 127, &["is it committed, or ignored by Git?"]);
     assert_told(&project.isobox(&["tool", "--", "./README.md"]), 126, &["`chmod +x` and commit it"]);
 }
+
+#[test]
+fn commits_of_a_workload_are_told_where_its_record_is_shown() {
+    let project = Project::initialised(User::Current);
+    tool(&project, "echo b > b; git add b; git -c user.name=a -c user.email=a@b commit -qm b");
+    let shown = project.isobox(&["show", "@latest"]).stdout;
+    let line = shown.lines().find(|line| line.starts_with("commits ")).expect("a line");
+    assert!(line.ends_with(" of its own, kept in the record; a promotion brings files alone"), "{shown}");
+    tool(&project, "echo c > c");
+    assert!(!project.isobox(&["show", "@latest"]).stdout.contains("\ncommits "));
+}
+
+#[test]
+fn a_descriptor_that_is_not_open_is_answered_with_how_to_open_it() {
+    let project = Project::initialised(User::Current);
+    let refused = project.isobox(&["tool", "--events", "fd:9", "--", "true"]);
+    assert_told(
+        &refused,
+        125,
+        &["open fd:9 for writing; nothing was started", "--events fd:9 -- make test 9> ../events"],
+    );
+    let refused = project.isobox(&["tool", "--events", "../nowhere/at/all", "--", "true"]);
+    assert_told(&refused, 125, &["hint: name a file that can be written to"]);
+}

@@ -60,7 +60,14 @@ fn pages_have_the_sections_that_manual_pages_have_in_their_order() {
     assert!(isobox.contains("XDG_STATE_HOME") && isobox.contains(".isobox/config.yaml"), "{isobox}");
     let list = page(&["list"]);
     assert_eq!(list.matches(".ds Aq").count(), 2, "{list}");
-    for told in ["unreviewed", "auto", "never", "\\fB6\\fR", "Possible values:", "isobox list \\-\\-state unreviewed"] {
+    for told in [
+        "unreviewed: It ended",
+        "auto: On a terminal",
+        "never: Never",
+        "\\fB6\\fR",
+        "Possible values:",
+        "isobox list \\-\\-state unreviewed",
+    ] {
         assert!(list.contains(told), "`{told}` is not in {list}");
     }
     assert!(!list.contains("\\fB127\\fR"), "{list}");
