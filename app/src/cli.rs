@@ -38,6 +38,7 @@ pub(crate) use verify::{SampleFlag, VerifyArguments};
 pub(crate) use workload::{AttemptCommand, RunArguments, ToolArguments};
 
 use crate::output::console::Colour;
+use crate::output::text;
 use clap::{Args, Parser, Subcommand};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -99,6 +100,15 @@ pub(crate) struct Place {
     /// A directory for the task store and its views [default: the project's own]
     #[arg(long, value_name = "DIR")]
     pub(crate) records: Option<PathBuf>,
+}
+
+impl Place {
+    /// The flags that name it, as they were typed, each after a blank: a further command about the same task needs them too.
+    pub(crate) fn flags(&self) -> String {
+        let flags = [("--source", &self.source), ("--records", &self.records)].into_iter();
+        let typed = |path: &PathBuf| text::word(path.as_os_str().as_encoded_bytes());
+        flags.filter_map(|(flag, path)| Some(format!(" {flag} {}", typed(path.as_ref()?)))).collect()
+    }
 }
 
 /// The commands.
@@ -185,7 +195,7 @@ pub(crate) enum Command {
     Version(VersionArguments),
     /// Print help: for a command, or a topic: exit-codes, ids, formats, environment, policy
     #[command(
-        after_help = "Examples:\n  isobox help\n  isobox help promote\n  isobox help exit-codes\n  isobox help policy"
+        after_help = "Examples:\n  isobox help\n  isobox help promote\n  isobox help policy check\n  isobox help exit-codes\n  isobox help policy"
     )]
     Help(HelpArguments),
 }
@@ -209,9 +219,9 @@ pub(crate) struct VersionArguments {
 /// `isobox help`.
 #[derive(Debug, Args)]
 pub(crate) struct HelpArguments {
-    /// A command, or one of exit-codes, ids, formats, environment and policy
+    /// A command, with what follows it: policy check; or one of exit-codes, ids, formats, environment and policy
     #[arg(value_name = "TOPIC")]
-    pub(crate) topic: Option<String>,
+    pub(crate) topic: Vec<String>,
 }
 
 /// What the command line `arguments` says, or clap's answer to it: help that was asked for, or what is wrong.

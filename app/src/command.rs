@@ -27,6 +27,7 @@ use crate::failure::Failure;
 use crate::output::console::{Colour, Console, ErrorForm, Verbosity};
 use crate::output::pager::Paging;
 use crate::output::stdout;
+use clap::error::ErrorKind;
 use std::ffi::OsString;
 
 /// Does what the command line `arguments` says.
@@ -92,10 +93,13 @@ fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Help that was asked for is printed; anything else that clap says is a failure.
+/// Help that was asked for is printed, and so it is where nothing but a command that has others below it was typed;
+/// anything else that clap says is a failure.
 fn unparsed(error: &clap::Error, arguments: &[OsString]) -> Result<ExitCode, Failure> {
-    match error.use_stderr() {
-        true => Err(cli::misunderstood(error, arguments)),
-        false => help::print(&error.render().to_string()),
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            help::print(&error.render().to_string())
+        }
+        _ => Err(cli::misunderstood(error, arguments)),
     }
 }

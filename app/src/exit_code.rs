@@ -69,3 +69,16 @@ pub(crate) const TABLE: [(&str, &str); 12] = [
     ("127", "run, tool: the command was not found"),
     ("128+n", "run, tool: the workload died of signal n, or isobox received it and ended the workload"),
 ];
+
+/// Where in the table begins what only commands around a workload end with.
+const WORKLOADS: usize = 7;
+
+/// The rows of the table that a command can end with; of isobox itself, all.
+pub(crate) fn of_command(command: Option<&str>) -> Vec<&'static (&'static str, &'static str)> {
+    let (others, workloads) = TABLE.split_at(WORKLOADS);
+    match command {
+        Some("run" | "tool" | "rerun") => others[..1].iter().chain(workloads).collect(),
+        Some("wait") | None => TABLE.iter().collect(),
+        Some(_) => others.iter().collect(),
+    }
+}

@@ -1,6 +1,7 @@
 //! A failure as a command ends with it: what did not work, why, and what to do next.
 
 use crate::exit_code::ExitCode;
+use isobox_domain::fact::Refused;
 use isobox_ports::{
     AppendError, ApplyError, Cause, PolicyError, PolicyPinsError, ProjectFilesError, RepositoryError, StoreError,
     StoreErrorKind, UpdateError, WorkspaceError,
@@ -245,6 +246,11 @@ impl From<PolicyError> for Failure {
         let message = error.to_string();
         match error {
             PolicyError::Invalid { excerpt, hint, further, .. } => {
+                let in_full = |mistake: Refused| {
+                    let hint = mistake.hint.map(|hint| format!("hint: {hint}"));
+                    std::iter::once(mistake.reason).chain(hint)
+                };
+                let further = further.into_iter().flat_map(in_full);
                 let message = [Some(message), excerpt.map(String::from)].into_iter().flatten().chain(further);
                 let message = message.collect::<Vec<_>>().join("\n");
                 hint.into_iter().map(String::from).fold(Self::new(FailureKind::Policy, message), Self::with_hint)

@@ -13,6 +13,7 @@ pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod lifecycle;
 pub(crate) mod list;
+pub(crate) mod manual;
 pub(crate) mod pager;
 pub(crate) mod policy;
 pub(crate) mod prune;

@@ -2,6 +2,8 @@
 
 mod acting;
 mod attempts;
+mod dirt;
+mod initialising;
 mod policies;
 mod probes;
 mod told_workspaces;
@@ -9,6 +11,8 @@ mod transfer;
 mod update;
 mod upkeep;
 
+pub(crate) use dirt::{Dirtied, dirtied_project};
+pub(crate) use initialising::initialise;
 pub(crate) use policies::policy_schema;
 pub(crate) use probes::with_probes;
 pub(crate) use transfer::v1_directories;
@@ -17,16 +21,13 @@ pub(crate) use upkeep::give_way;
 
 use crate::cli::Place;
 use crate::failure::{Failure, FailureKind};
-use crate::use_case::init;
 use isobox_domain::escape::Escaped;
 use isobox_domain::masking;
 use isobox_domain::record::RecordedArgument;
+use isobox_domain::source::WorkspaceSource;
 use isobox_domain::task_id::TaskSelector;
 use isobox_git::{GixRepository, GixWorkspaces};
-use isobox_host::{
-    Directories, FsPolicyPins, FsProjectFiles, MaskKey, MaskKeyError, POLICY_PATH, RandomTaskIds, SystemClock,
-    YamlPolicySource, default_policy_text,
-};
+use isobox_host::{Directories, MaskKey, MaskKeyError, POLICY_PATH, RandomTaskIds, SystemClock};
 use isobox_ports::{Clock, ObjectStore, RecordLog, Verifier};
 use isobox_sandbox::{BubblewrapBackend, HostBackend};
 use isobox_store::{FsTaskStore, FsViews};
@@ -135,6 +136,8 @@ pub(crate) struct Project {
     directories: Directories,
     backends: (BubblewrapBackend, HostBackend),
     location: Location,
+    /// As the command line names it.
+    place: Place,
 }
 
 impl Project {
@@ -143,7 +146,7 @@ impl Project {
         let given = place.records.as_deref().map(Location::given).transpose()?;
         let repository = discover(place.source.as_deref())?;
         let location = given.unwrap_or_else(|| Location::of_project(&repository));
-        Self::assemble(repository, location)
+        Ok(Self { place: place.clone(), ..Self::assemble(repository, location)? })
     }
 
     /// The project at `host_path`, with a store that may be another's.
@@ -165,7 +168,23 @@ impl Project {
             |cache_directory| BubblewrapBackend::remembering(&cache_directory),
         );
         let backends = (bubblewrap, HostBackend::new());
-        Ok(Self { repository, workspaces, directories, backends, location })
+        Ok(Self { repository, workspaces, directories, backends, location, place: Place::default() })
+    }
+
+    /// The same project, which the command line names as `place`.
+    pub(crate) fn named_by(self, place: &Place) -> Self {
+        Self { place: place.clone(), ..self }
+    }
+
+    /// As the command line names it.
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// `started_from` with HEAD where it is now.
+    pub(crate) fn at_head(&self, started_from: &WorkspaceSource) -> Result<WorkspaceSource, Failure> {
+        let (commit, branch) = self.repository.head()?;
+        Ok(WorkspaceSource { commit, branch, ..started_from.clone() })
     }
 
     /// Where the policy lies, for people.
@@ -199,28 +218,6 @@ impl Project {
 pub(crate) fn dispose_retained(root: &Path) -> Result<bool, Failure> {
     let workspaces_root = Directories::from_environment().workspaces().map_err(unusable_directory)?;
     Ok(isobox_git::dispose_retained(&workspaces_root, root)?)
-}
-
-/// What `init` made, and where.
-pub(crate) struct Initialised {
-    /// Root of the project.
-    pub(crate) root: PathBuf,
-    /// Paths from the root that were written.
-    pub(crate) written: Vec<isobox_domain::repo_path::RepoPath>,
-    /// Whether its policy is trusted.
-    pub(crate) trust: init::InitialTrust,
-}
-
-/// Sets up the repository around `directory`.
-pub(crate) fn initialise(directory: Option<&Path>) -> Result<Initialised, Failure> {
-    let repository = discover(directory)?;
-    let root = repository.root().to_owned();
-    let (files, policy) = (FsProjectFiles::new(&root), YamlPolicySource::new(&root));
-    let pins = FsPolicyPins::new(Directories::from_environment());
-    let ports = init::Ports { files: &files, policy: &policy, pins: &pins };
-    let init::Done { written, trust } =
-        init::init(&ports, repository.common_dir(), (POLICY_PATH, default_policy_text()))?;
-    Ok(Initialised { root, written, trust })
 }
 
 /// The arguments of a command as they may be kept; see [`Project::masked`].

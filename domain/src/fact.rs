@@ -1,5 +1,7 @@
 //! What a probe found out about a machine or a project, before anybody says whether that is good.
 
+use crate::policy::{Capabilities, SandboxPolicy};
+
 /// How trying something ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trial {
@@ -177,6 +179,14 @@ pub enum Fact {
     Policy(String, crate::policy::ToolCalls),
     /// The policy file cannot be used: every mistake, with its place and excerpt.
     BadPolicy(Vec<Refused>),
+    /// The user's own policy cannot be used: every mistake, with its place and excerpt.
+    BadUserPolicy(Vec<Refused>),
+    /// What the policy of the project asks of a Sandbox, as far as the user's own allows it.
+    Asked(Box<SandboxPolicy>),
+    /// A path of `filesystem.read` was looked at: as the policy has it, and what was found.
+    ReadPath(String, Exposable),
+    /// What a Runtime Backend can do here.
+    Backend(Box<Capabilities>),
     /// Whether this user trusts the policy file that was read: its host path, and that.
     PolicyTrust(String, PolicyTrust),
     /// The Task Store: its host path and health.
@@ -185,6 +195,17 @@ pub enum Fact {
     StoreWritable(Trial),
     /// Room for the Task Store.
     StoreRoom(Room),
+}
+
+/// Whether a path of `filesystem.read` can be exposed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Exposable {
+    /// It is there, and this user may read it.
+    Readable,
+    /// It is there, but this user may not read it: why, in words.
+    Unreadable(String),
+    /// It is not exposed to anybody, or is not there: why, in words.
+    Refused(String),
 }
 
 /// Whether a user trusts a policy.

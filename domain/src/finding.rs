@@ -1,6 +1,7 @@
 //! Doctor Findings: what facts about a machine and a project mean for a person who wants to work with isobox.
 
 mod machine;
+mod policy;
 mod project;
 mod sandbox;
 
@@ -106,7 +107,8 @@ pub fn findings(facts: &[Fact]) -> Vec<Finding> {
     facts
         .iter()
         .filter_map(|fact| {
-            machine::judge(fact).or_else(|| sandbox::judge(fact, facts)).or_else(|| project::judge(fact))
+            let of_project = || policy::judge(fact, facts).or_else(|| project::judge(fact));
+            machine::judge(fact).or_else(|| sandbox::judge(fact, facts)).or_else(of_project)
         })
         .collect()
 }

@@ -3,12 +3,15 @@
 //! The rules are looked at twice: when the plan is made and shown, and again, under the lock, right before it is
 //! performed. Nothing that was approved may have changed in between.
 
+mod refusal;
+
+pub use refusal::PromotionRefusal;
+
 use crate::change::ChangeSetRef;
 use crate::content::ContentId;
 use crate::escape::Escaped;
 use crate::event::{Confirmation, Event, EventKind, Promoted, decision};
 use crate::git_oid::GitOid;
-use crate::outcome::Outcome;
 use crate::record::TaskRecord;
 use crate::source::{Cleanliness, WorkspaceSource};
 use crate::task_id::TaskId;
@@ -41,105 +44,6 @@ pub struct TargetFacts {
     pub source: WorkspaceSource,
     /// Whether it is as its HEAD says.
     pub cleanliness: Cleanliness,
-}
-
-/// Why a Task Result is not promoted. Nothing was changed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PromotionRefusal {
-    /// The attempt did not end in a way that gives a whole result.
-    #[error("the task ended with outcome `{}`, which cannot be promoted", .0.name())]
-    Outcome(Outcome),
-    /// The record was imported, and its result is a patch without a Change Set.
-    #[error("the task was imported from another tool, whose results cannot be promoted")]
-    Imported,
-    /// There is no changed path.
-    #[error("there is nothing to promote: the task changed nothing that could be")]
-    NothingToPromote,
-    /// The target is not the repository that the task started from.
-    #[error("{target} is not the repository that the task started from, {started_from}")]
-    OtherRepository {
-        /// The target's path, escaped for people.
-        target: String,
-        /// The source's path, escaped for people.
-        started_from: String,
-    },
-    /// HEAD is at another commit.
-    #[error(
-        "trusted repository {target} is at {}, but the task started from {}", found.short(), expected.short()
-    )]
-    HeadMoved {
-        /// The target's path, escaped for people.
-        target: String,
-        /// The commit that the task started from.
-        expected: GitOid,
-        /// Where HEAD is.
-        found: GitOid,
-    },
-    /// HEAD names another branch, or none.
-    #[error("trusted repository {target} is on {found}, but the task started from {expected}")]
-    OtherBranch {
-        /// The target's path, escaped for people.
-        target: String,
-        /// The branch that the task started from, in words.
-        expected: String,
-        /// Where HEAD is, in words.
-        found: String,
-    },
-    /// The repository has changes of its own.
-    #[error("trusted repository {target} is not clean: {} of its paths differ from HEAD", count)]
-    Dirty {
-        /// The target's path, escaped for people.
-        target: String,
-        /// The first of the paths, escaped for people.
-        first: Vec<String>,
-        /// How many there are.
-        count: u64,
-    },
-    /// The result was promoted before.
-    #[error("the task was promoted before, into {host_path} at {}", at)]
-    PromotedBefore {
-        /// Into which repository, escaped for people.
-        host_path: String,
-        /// When.
-        at: Timestamp,
-    },
-    /// A person turned the result down.
-    #[error("the task was rejected at {at}")]
-    Rejected {
-        /// When.
-        at: Timestamp,
-    },
-    /// What was approved is no longer so.
-    #[error("{what} changed after the promotion was shown")]
-    PlanChanged {
-        /// What, in words.
-        what: &'static str,
-    },
-}
-
-impl PromotionRefusal {
-    /// What to do about it.
-    pub fn hint(&self, task: TaskId) -> String {
-        match self {
-            Self::Outcome(_) => format!("`isobox show {task}` says why; `isobox rerun {task}` attempts it once more"),
-            Self::Imported => format!("review its patch with `isobox diff {task}`, and apply it with `git apply`"),
-            Self::NothingToPromote => format!("`isobox diff --stat {task}` lists what was not captured, and why"),
-            Self::OtherRepository { .. } => "name the right repository, or run the task again in this one".into(),
-            Self::HeadMoved { expected, .. } => {
-                format!(
-                    "`isobox rerun --current {task}` attempts it once more from here; or check out {} and promote there",
-                    expected.short()
-                )
-            }
-            Self::OtherBranch { expected, .. } => format!("check out {expected}, then promote again"),
-            Self::Dirty { .. } => "commit, stash or remove these changes, then promote again".into(),
-            Self::PromotedBefore { .. } => "pass --again to promote it once more".into(),
-            Self::Rejected { .. } => {
-                format!("`isobox rerun {task}` attempts it once more; or pass --again to promote it all the same")
-            }
-            Self::PlanChanged { .. } => "look at the promotion again, then confirm it".into(),
-        }
-    }
 }
 
 /// What a person is asked to approve: the facts that must still hold when it is performed.
@@ -256,7 +160,8 @@ fn check_repository(started_from: &WorkspaceSource, target: &WorkspaceSource) ->
     })
 }
 
-fn check_head(started_from: &WorkspaceSource, target: &WorkspaceSource) -> Result<(), PromotionRefusal> {
+/// Looks whether HEAD of the same repository is still where a result started from.
+pub fn check_head(started_from: &WorkspaceSource, target: &WorkspaceSource) -> Result<(), PromotionRefusal> {
     if started_from.commit != target.commit {
         return Err(PromotionRefusal::HeadMoved {
             target: shown(&target.host_path),
@@ -298,4 +203,4 @@ fn shown(path: &[u8]) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -4,10 +4,9 @@ mod amount;
 
 pub use amount::{AmountError, parse_bytes, parse_period_ms};
 
-use crate::event::{Event, is_pinned};
+use crate::event::{Event, EventKind, decision, is_pinned};
 use crate::outcome::Outcome;
 use crate::record::{RecordEntry, TaskRecord};
-use crate::task_state::TaskState;
 use crate::timestamp::Timestamp;
 use std::fmt;
 
@@ -130,14 +129,13 @@ impl Judge {
 
     fn holds(&self, keeps: Keeps, candidate: &Candidate<'_>) -> bool {
         let Retention { last, within_ms, failed, promoted, unpromoted, .. } = self.retention;
-        let state = || TaskState::of(candidate.record, candidate.events);
         match keeps {
             Keeps::Pinned => is_pinned(candidate.events),
-            Keeps::Unpromoted => unpromoted == Unpromoted::Stay && has_work(candidate, state()),
+            Keeps::Unpromoted => unpromoted == Unpromoted::Stay && has_work(candidate),
             Keeps::Last => last.is_some_and(|last| self.judged < last),
             Keeps::Within => within_ms.is_some_and(|within| age_ms(candidate, self.now) <= within),
             Keeps::Failed => failed && candidate.record.outcome != Outcome::Success,
-            Keeps::Promoted => promoted && state() == TaskState::Promoted,
+            Keeps::Promoted => promoted && is_promoted(candidate),
             Keeps::Room => !self.retention.has_rules() && self.retention.most_bytes.is_some(),
         }
     }
@@ -197,9 +195,13 @@ impl fmt::Display for Retention {
     }
 }
 
-fn has_work(candidate: &Candidate<'_>, state: TaskState) -> bool {
+fn has_work(candidate: &Candidate<'_>) -> bool {
     let changed = candidate.record.artifacts.change_set.is_some_and(|set| set.summary.changed() > 0);
-    changed && !matches!(state, TaskState::Promoted | TaskState::Rejected)
+    changed && decision(candidate.events).is_none()
+}
+
+fn is_promoted(candidate: &Candidate<'_>) -> bool {
+    decision(candidate.events).is_some_and(|event| matches!(event.kind, EventKind::Promoted(_)))
 }
 
 fn age_ms(candidate: &Candidate<'_>, now: Timestamp) -> u64 {

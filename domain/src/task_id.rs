@@ -48,6 +48,13 @@ pub enum TaskSelector {
     Latest(u32),
     /// The digest of a record: `b3:` and hex.
     Record(ContentId),
+    /// One attempt of the Task that is named before it: `task-0123#2`.
+    Attempt {
+        /// What names the Task.
+        of: Box<TaskSelector>,
+        /// Which attempt, from 1.
+        attempt: u32,
+    },
     /// The directory of a View: its own path is read by nobody, but its name and place select Task and store.
     ViewDirectory {
         /// The path as typed, without trailing slashes.
@@ -59,7 +66,9 @@ pub enum TaskSelector {
 
 /// A text names no Task.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{found}` is no task: expected an id, a prefix of one, @latest, @latest~N, b3:DIGEST or a record directory")]
+#[error(
+    "`{found}` is no task: expected an id, a prefix of one, @latest, @latest~N, one of these with #N, b3:DIGEST or a record directory"
+)]
 pub struct ParseTaskSelectorError {
     found: String,
 }
@@ -68,10 +77,12 @@ impl FromStr for TaskSelector {
     type Err = ParseTaskSelectorError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let selector = if let Some(back) = text.strip_prefix("@latest") {
+        let selector = if let Some(back) = text.strip_prefix("@latest").filter(|back| !back.contains('#')) {
             parse_back(back).map(Self::Latest)
         } else if text.starts_with("b3:") {
             text.parse().ok().map(Self::Record)
+        } else if let Some((of, attempt)) = text.rsplit_once('#') {
+            parse_attempt(of, attempt)
         } else if text.contains('/') || text == "." || text == ".." {
             parse_view_directory(text)
         } else {
@@ -86,6 +97,17 @@ fn parse_back(suffix: &str) -> Option<u32> {
         None => suffix.is_empty().then_some(0),
         Some("") => Some(1),
         Some(digits) => digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?,
+    }
+}
+
+fn parse_attempt(of: &str, attempt: &str) -> Option<TaskSelector> {
+    let is_number = attempt.bytes().all(|byte| byte.is_ascii_digit()) && !attempt.starts_with('0');
+    let attempt = attempt.parse().ok().filter(|_| is_number)?;
+    match of.parse().ok()? {
+        of @ (TaskSelector::Full(_) | TaskSelector::Prefix(_) | TaskSelector::Latest(_)) => {
+            Some(TaskSelector::Attempt { of: Box::new(of), attempt })
+        }
+        _ => None,
     }
 }
 
@@ -109,6 +131,21 @@ fn parse_id_or_prefix(text: &str) -> Option<TaskSelector> {
     is_prefix.then(|| TaskSelector::Prefix(digits.to_owned()))
 }
 
+/// One attempt of a Task, as it is shown and typed: `task-0123456789abcdef#2`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AttemptName {
+    /// The Task.
+    pub task: TaskId,
+    /// Which attempt, from 1.
+    pub attempt: u32,
+}
+
+impl fmt::Display for AttemptName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}#{}", self.task, self.attempt)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,6 +154,8 @@ mod tests {
 
     #[test]
     fn every_form_of_the_command_line_is_understood() {
+        let attempt = |of, attempt| TaskSelector::Attempt { of: Box::new(of), attempt };
+        assert_eq!(AttemptName { task: ID, attempt: 2 }.to_string().parse(), Ok(attempt(TaskSelector::Full(ID), 2)));
         let view = |path: &str| TaskSelector::ViewDirectory { path: path.into(), task: ID };
         for (text, expected) in [
             ("task-0123456789abcdef", TaskSelector::Full(ID)),
@@ -128,6 +167,10 @@ mod tests {
             ("@latest~12", TaskSelector::Latest(12)),
             (".isobox/tasks/task-0123456789abcdef/", view(".isobox/tasks/task-0123456789abcdef")),
             ("./task-0123456789abcdef", view("./task-0123456789abcdef")),
+            ("task-0123456789abcdef#1", attempt(TaskSelector::Full(ID), 1)),
+            ("0123#12", attempt(TaskSelector::Prefix("0123".into()), 12)),
+            ("@latest#2", attempt(TaskSelector::Latest(0), 2)),
+            ("@latest~1#2", attempt(TaskSelector::Latest(1), 2)),
         ] {
             assert_eq!(text.parse(), Ok(expected), "{text}");
         }
@@ -135,9 +178,26 @@ mod tests {
 
     #[test]
     fn what_names_no_task_is_refused() {
-        for text in
-            ["", "task-", "@latest~+1", "@latest~-1", "@new", "0123456789ABCDEF", "zz", ".", "..", "dir/", "b3:12"]
-        {
+        for text in [
+            "",
+            "task-",
+            "0123#",
+            "0123#0",
+            "0123#+1",
+            "0123#1#2",
+            "#1",
+            "@latest#",
+            "a/b#1",
+            "@latest~+1",
+            "@latest~-1",
+            "@new",
+            "0123456789ABCDEF",
+            "zz",
+            ".",
+            "..",
+            "dir/",
+            "b3:12",
+        ] {
             assert_eq!(text.parse::<TaskSelector>(), Err(ParseTaskSelectorError { found: text.into() }));
         }
     }

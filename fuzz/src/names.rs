@@ -32,6 +32,10 @@ pub(crate) fn task_selector(bytes: &[u8]) {
         }
         TaskSelector::Latest(back) => assert_eq!(format!("@latest~{back}").parse(), Ok(selector.clone())),
         TaskSelector::Record(id) => assert_eq!(text, id.to_string()),
+        TaskSelector::Attempt { of, attempt } => {
+            assert!(!matches!(**of, TaskSelector::Attempt { .. }));
+            assert!(text.ends_with(&format!("#{attempt}")));
+        }
         TaskSelector::ViewDirectory { path, task } => {
             assert!(path.ends_with(&task.to_string()));
             assert_eq!(text.trim_end_matches('/'), path);

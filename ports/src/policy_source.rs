@@ -31,7 +31,7 @@ pub enum PolicyError {
         /// What to write instead.
         hint: Option<Box<str>>,
         /// Everything else that is wrong, each with its place, its line and what to write instead.
-        further: Box<[String]>,
+        further: Box<[Refused]>,
     },
     /// The file could not be read.
     #[error("read policy {host_path}")]
@@ -51,8 +51,7 @@ impl PolicyError {
             Self::Invalid { excerpt, hint, further, .. } => {
                 let excerpt = excerpt.as_ref().map(|excerpt| format!("\n{excerpt}")).unwrap_or_default();
                 let first = Refused { reason: format!("{self}{excerpt}"), hint: hint.as_deref().map(str::to_owned) };
-                let further = further.iter().map(|reason| Refused { reason: reason.clone(), hint: None });
-                std::iter::once(first).chain(further).collect()
+                std::iter::once(first).chain(further.iter().cloned()).collect()
             }
             Self::Io { source, .. } => vec![Refused { reason: format!("{self}: {source}"), hint: None }],
         }

@@ -11,6 +11,7 @@ mod discovery;
 mod fields;
 mod git_config;
 mod history;
+mod ignored;
 mod oid;
 mod ownership;
 mod patch;
@@ -22,6 +23,7 @@ mod sparse_index;
 mod stat_cache;
 mod workspace;
 
+pub use ignored::Kind;
 pub use probe::RepositoryProbe;
 pub use repository::GixRepository;
 pub use workspace::{GixWorkspaces, dispose_retained};

@@ -1,6 +1,7 @@
 //! A repository looked at as a person's tools would: may it be used, is it clean, does Git ignore isobox's Views.
 
 use crate::discovery;
+use crate::ignored::{self, Kind};
 use crate::repository::GixRepository;
 use isobox_domain::escape::Escaped;
 use isobox_domain::fact::{Fact, IgnoreCoverage, Refused};
@@ -73,23 +74,11 @@ fn shown(entry: &DirtyEntry) -> String {
     format!("{state}: {}", Escaped(&entry.path))
 }
 
-/// By every rule that Git has: of the working tree, of the repository and of the user.
 fn coverage(repository: &GixRepository) -> Result<IgnoreCoverage, String> {
-    let gix = repository.gix();
-    let failed = |error: &dyn Error| format!("ask Git's rules about {VIEWS}: {error}");
-    let index = gix.index_or_empty().map_err(|error| failed(&error))?;
-    let below = format!("{VIEWS}/");
-    if index.entries().iter().any(|entry| entry.path(&index).starts_with(below.as_bytes())) {
-        return Ok(IgnoreCoverage::Tracked);
-    }
-    let source = gix::worktree::stack::state::ignore::Source::WorktreeThenIdMappingIfNotSkipped;
-    let mut rules = gix.excludes(&index, None, source).map_err(|error| failed(&error))?;
-    let directory = rules.at_path(VIEWS, Some(gix::index::entry::Mode::DIR)).map_err(|error| failed(&error))?;
-    if directory.is_excluded() {
-        return Ok(IgnoreCoverage::Ignored);
-    }
-    // A rule may ignore all that lies in it: `.isobox/tasks/*`.
+    // A rule may ignore the directory, or all that lies in it: `.isobox/tasks/*`.
     let record = format!("{VIEWS}/task-0123456789abcdef");
-    let record = rules.at_path(record, Some(gix::index::entry::Mode::DIR)).map_err(|error| failed(&error))?;
-    Ok(if record.is_excluded() { IgnoreCoverage::Ignored } else { IgnoreCoverage::NotIgnored })
+    match ignored::coverage(repository, Path::new(VIEWS), Kind::Directory)? {
+        IgnoreCoverage::NotIgnored => ignored::coverage(repository, Path::new(&record), Kind::Directory),
+        found => Ok(found),
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::{cleanliness, discovery, history, oid, promotion};
 use isobox_domain::escape::Escaped;
+use isobox_domain::git_oid::GitOid;
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::{Cleanliness, WorkspaceSource};
 use isobox_ports::{Promotion, RepositoryError, TrustedRepository};
@@ -65,18 +66,25 @@ impl GixRepository {
     }
 }
 
-impl TrustedRepository for GixRepository {
-    fn source(&self) -> Result<WorkspaceSource, RepositoryError> {
+impl GixRepository {
+    /// The commit that HEAD names, and the branch by which it does. Far quicker than `source`, which walks the history.
+    pub fn head(&self) -> Result<(GitOid, Option<Vec<u8>>), RepositoryError> {
         let repository = self.gix();
         let head = repository.head().map_err(|e| failure("read HEAD", e))?;
         let branch = head.referent_name().map(|name| name.as_bstr().to_vec());
-        let Some(commit) = head.id() else {
-            return Err(RepositoryError::Refused {
-                reason: format!("the repository at {} has no commit yet", self.shown()),
-                hint: Some("make a first commit".into()),
-            });
-        };
-        let commit = commit.detach();
+        let commit = head.id().ok_or_else(|| RepositoryError::Refused {
+            reason: format!("the repository at {} has no commit yet", self.shown()),
+            hint: Some("make a first commit: `git add -A && git commit`".into()),
+        })?;
+        Ok((oid::from_gix(&commit.detach()), branch))
+    }
+}
+
+impl TrustedRepository for GixRepository {
+    fn source(&self) -> Result<WorkspaceSource, RepositoryError> {
+        let repository = self.gix();
+        let (pinned, branch) = self.head()?;
+        let commit = oid::to_gix(&pinned);
         let decoded = repository.find_commit(commit).map_err(|e| failure(&format!("read commit {commit}"), e))?;
         decoded.tree().map_err(|e| failure(&format!("read the tree of commit {commit}"), e))?;
         let root_commit = history::root_commit(&repository, commit)
@@ -84,7 +92,7 @@ impl TrustedRepository for GixRepository {
         Ok(WorkspaceSource {
             host_path: self.root().as_os_str().as_bytes().to_vec(),
             root_commit: root_commit.map(|root| oid::from_gix(&root)),
-            commit: oid::from_gix(&commit),
+            commit: pinned,
             branch,
             working_directory: self.prefix().cloned(),
         })

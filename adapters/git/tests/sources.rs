@@ -245,7 +245,7 @@ fn unborn() {
     let repository = GixRepository::discover(&place.join("app")).expect("it is found");
     let Err(RepositoryError::Refused { reason, hint }) = repository.source() else { panic!("it is no source") };
     assert_eq!(reason, format!("the repository at {} has no commit yet", place.join("app").display()));
-    assert_eq!(hint.as_deref(), Some("make a first commit"));
+    assert_eq!(hint.as_deref(), Some("make a first commit: `git add -A && git commit`"));
 }
 
 fn no_repository() {

@@ -18,8 +18,8 @@ pub use directories::{Directories, DirectoriesError};
 pub use installation::InstallationProbe;
 pub use mask_key::{MaskKey, MaskKeyError};
 pub use policy::{
-    LONGEST_POLICY_BYTES, POLICY_PATH, PolicyProblem, PolicyTrustProbe, YamlPolicySource, YamlUserPolicy,
-    default_policy_text, parse_policy, policy_schema,
+    LONGEST_POLICY_BYTES, POLICY_PATH, PolicyAskedProbe, PolicyProblem, PolicyTrustProbe, YamlPolicySource,
+    YamlUserPolicy, default_policy_text, parse_policy, policy_schema,
 };
 pub use policy_pins::FsPolicyPins;
 pub use project_files::FsProjectFiles;

@@ -1,5 +1,6 @@
 //! The project's policy file: `.isobox/config.yaml`, read strictly.
 
+mod asked_probe;
 mod probe;
 mod schema;
 mod source;
@@ -8,6 +9,7 @@ mod tree;
 mod trust_probe;
 mod user;
 
+pub use asked_probe::PolicyAskedProbe;
 pub use source::YamlPolicySource;
 pub use trust_probe::PolicyTrustProbe;
 pub use user::YamlUserPolicy;

@@ -2,8 +2,8 @@
 
 use isobox_domain::policy::ProjectPolicy;
 use isobox_host::{
-    Directories, FsPolicyPins, FsProjectFiles, InstallationProbe, POLICY_PATH, PathUpdateTargets, PolicyTrustProbe,
-    RandomTaskIds, SystemClock, YamlPolicySource,
+    Directories, FsPolicyPins, FsProjectFiles, InstallationProbe, POLICY_PATH, PathUpdateTargets, PolicyAskedProbe,
+    PolicyTrustProbe, RandomTaskIds, ReadPaths, SystemClock, YamlPolicySource, YamlUserPolicy,
 };
 use isobox_ports::contract::host_probe::{self, Looked};
 use isobox_ports::contract::machine::{clock_cases, task_ids_cases};
@@ -229,6 +229,17 @@ impl UpdateTargetsFixture for Machine {
     }
 }
 
+fn policy_asked() -> Looked {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    fs::create_dir(home.path().join(".isobox")).expect("a folder");
+    let read = format!("{POLICY}filesystem: {{read: [/nonexistent, /usr]}}\n");
+    fs::write(home.path().join(POLICY_PATH), read).expect("write");
+    let directories = Directories::from_variables(|name| (name == "HOME").then(|| home.path().into()));
+    let (project, user) = (YamlPolicySource::new(home.path()), YamlUserPolicy::new(directories));
+    let probe = PolicyAskedProbe::new(project, user, ReadPaths::new(None, &[]));
+    Looked { probe: Box::new(probe), watched: vec![home.path().to_owned()], kept: Box::new(home) }
+}
+
 fn main() -> ExitCode {
     let mut trials = policy_source::cases("yaml", load);
     trials.extend(clock_cases("system", || SystemClock));
@@ -239,5 +250,6 @@ fn main() -> ExitCode {
     trials.extend(host_probe::cases("installation", installation));
     trials.extend(host_probe::cases("policy", policy));
     trials.extend(host_probe::cases("policy_trust", policy_trust));
+    trials.extend(host_probe::cases("policy_asked", policy_asked));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

@@ -17,4 +17,4 @@ mod supervision;
 
 pub use bubblewrap::BubblewrapBackend;
 pub use host::HostBackend;
-pub use probe::SandboxProbe;
+pub use probe::{BackendsProbe, SandboxProbe};

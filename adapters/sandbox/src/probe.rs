@@ -7,6 +7,7 @@ mod namespaces;
 mod overlay;
 
 use crate::bubblewrap::{BubblewrapBackend, restrictions};
+use crate::host::HostBackend;
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::enforcement::{Control, Enforcement};
 use isobox_domain::escape::Escaped;
@@ -106,6 +107,20 @@ impl SandboxProbe {
             EndCause::NotExecutable(why) | EndCause::NotFound(why) => Err(why.into()),
             EndCause::Interrupted { signal } => Err(format!("signal {signal} ended it").into()),
         }
+    }
+}
+
+/// Asks every backend what it can do here.
+#[derive(Debug, Default)]
+pub struct BackendsProbe {
+    bubblewrap: BubblewrapBackend,
+    host: HostBackend,
+}
+
+impl HostProbe for BackendsProbe {
+    fn facts(&self) -> Vec<Fact> {
+        let backends: [&dyn RuntimeBackend; 2] = [&self.bubblewrap, &self.host];
+        backends.map(|backend| Fact::Backend(Box::new(backend.capabilities()))).into()
     }
 }
 

@@ -3,7 +3,7 @@
 use isobox_domain::fact::{Fact, Namespace, Trial};
 use isobox_ports::HostProbe;
 use isobox_ports::contract::host_probe::{self, Looked};
-use isobox_sandbox::SandboxProbe;
+use isobox_sandbox::{BackendsProbe, SandboxProbe};
 use libtest_mimic::{Arguments, Failed, Trial as Test};
 use std::fs;
 use std::path::PathBuf;
@@ -12,6 +12,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     isobox_sandbox::stage::enter_if_asked();
     let mut tests = host_probe::cases("SandboxProbe", this_machine);
+    tests.extend(host_probe::cases("BackendsProbe", backends));
     tests.push(Test::test("a_setting_that_restricts_namespaces_is_named_with_its_remedy", apparmor));
     tests.push(Test::test("every_namespace_is_tried_once", namespaces));
     // One at a time: this process forks, and its threads must not hold locks then.
@@ -23,6 +24,10 @@ fn this_machine() -> Looked {
     // It mounts over /usr and makes files there, in namespaces of its own.
     let watched = ["/usr/lower", "/usr/merged", "/etc"].map(PathBuf::from).to_vec();
     Looked { probe: Box::new(SandboxProbe::default()), watched, kept: Box::new(()) }
+}
+
+fn backends() -> Looked {
+    Looked { probe: Box::new(BackendsProbe::default()), watched: vec![PathBuf::from("/etc")], kept: Box::new(()) }
 }
 
 fn apparmor() -> Result<(), Failed> {

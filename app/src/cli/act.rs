@@ -16,6 +16,8 @@ pub(crate) enum ActCommand {
     #[command(after_help = "Examples:\n  isobox stop @latest\n  isobox stop task-0123")]
     Stop(TaskArguments),
     /// Wait until a task is over, and exit as it did
+    ///
+    /// A command that could not be started gives 126, whether it was found or not.
     #[command(after_help = "Examples:\n  isobox wait @latest\n  isobox wait task-0123 && isobox promote task-0123")]
     Wait(TaskArguments),
     /// Attempt a task once more: the same command under the same policy

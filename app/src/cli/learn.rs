@@ -14,6 +14,7 @@ pub(crate) enum LearnCommand {
     /// Print a manual page
     #[command(after_help = "Examples:\n  \
         isobox man promote | man -l -\n  \
+        isobox man policy check | man -l -\n  \
         isobox man > /usr/local/share/man/man1/isobox.1")]
     Man(ManArguments),
 }
@@ -51,7 +52,7 @@ impl ShellName {
 /// `isobox man`.
 #[derive(Debug, Args)]
 pub(crate) struct ManArguments {
-    /// The command [default: isobox itself]
+    /// The command, with what follows it: policy check [default: isobox itself]
     #[arg(value_name = "COMMAND")]
-    pub(crate) command: Vec<String>,
+    pub(crate) page: Vec<String>,
 }

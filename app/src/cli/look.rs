@@ -26,15 +26,24 @@ pub(crate) struct StateFlag(pub(crate) TaskState);
 
 impl ValueEnum for StateFlag {
     fn value_variants<'a>() -> &'a [Self] {
-        const ALL: [StateFlag; 5] = {
-            let [a, b, c, d, e] = TaskState::ALL;
-            [StateFlag(a), StateFlag(b), StateFlag(c), StateFlag(d), StateFlag(e)]
+        const ALL: [StateFlag; TaskState::ALL.len()] = {
+            let [a, b, c, d, e, f, g] = TaskState::ALL;
+            [StateFlag(a), StateFlag(b), StateFlag(c), StateFlag(d), StateFlag(e), StateFlag(f), StateFlag(g)]
         };
         &ALL
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.0.name()))
+        let meaning = match self.0 {
+            TaskState::Running => "A process carries it out",
+            TaskState::Interrupted => "isobox was interrupted or killed",
+            TaskState::Unreviewed => "It ended, and nobody has decided about its result",
+            TaskState::Unchanged => "It changed nothing, or never started: there is nothing to decide about",
+            TaskState::Superseded => "Nobody has decided about it, and there is a newer attempt of the task",
+            TaskState::Promoted => "Its result was promoted",
+            TaskState::Rejected => "Its result was turned down",
+        };
+        Some(PossibleValue::new(self.0.name()).help(meaning))
     }
 }
 

@@ -1,24 +1,28 @@
 //! What is told of a command line that cannot be understood.
 
 use crate::failure::{Failure, FailureKind};
+use crate::output::text as shown;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 /// The failure for `error`, which came of `arguments`: what is wrong, and what to type instead.
 pub(crate) fn misunderstood(error: &clap::Error, arguments: &[OsString]) -> Failure {
     let command = command(arguments);
     let command = command.as_deref();
     let message = match error.kind() {
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
-            "no command was given".into()
-        }
+        ErrorKind::MissingSubcommand => "no command was given".into(),
         _ => message(&error.render().to_string()),
     };
     let help = command.map_or("`isobox --help` lists the commands".to_owned(), |command| {
         format!("`isobox {command} --help` shows what it takes")
     });
     let advice = command.and_then(|command| about_workload(error, command).or_else(|| about_task(error, command)));
-    let advice = advice.or_else(|| meant(error));
+    let advice = advice.or_else(|| {
+        let meant = [meant(error), program(error, arguments)].into_iter().flatten().collect::<Vec<_>>().join(", or ");
+        (!meant.is_empty()).then(|| format!("did you mean {meant}?"))
+    });
     let hint = match advice {
         Some(question) if question.ends_with('?') => format!("{question} {help}"),
         Some(advice) => format!("{advice}; {help}"),
@@ -68,11 +72,34 @@ fn about_task(error: &clap::Error, command: &str) -> Option<String> {
     let missing = text(error, ContextKind::InvalidArg).filter(|_| is_missing)?;
     let example = match missing {
         "<TASK>" | "<TASK>..." => "@latest",
-        "<DEST>" => "@latest out",
+        "<SHELL>" => "bash",
+        "<PATH>..." => ".isobox/tasks",
+        "<DEST>" => "@latest ../out",
         "<TASK:PATH>" => "@latest:README.md",
         _ => return None,
     };
     Some(format!("for example: isobox {command} {example}"))
+}
+
+/// The line that runs what is no command of isobox, if it is a program.
+fn program(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
+    let name = text(error, ContextKind::InvalidSubcommand)?;
+    let line = arguments.iter().skip_while(|word| *word != name).map(|word| shown::word(word.as_encoded_bytes()));
+    let line = line.collect::<Vec<_>>().join(" ");
+    is_program(name).then(|| format!("`isobox tool -- {line}`"))
+}
+
+/// Whether a shell would find a program of this name.
+fn is_program(name: &str) -> bool {
+    let is_executable = |path: &Path| {
+        let found = std::fs::metadata(path);
+        found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    match name.contains('/') {
+        true => is_executable(Path::new(name)),
+        false => std::env::var_os("PATH")
+            .is_some_and(|path| std::env::split_paths(&path).any(|directory| is_executable(&directory.join(name)))),
+    }
 }
 
 fn is_flag_of_run(flag: &str) -> bool {
@@ -94,7 +121,7 @@ fn meant(error: &clap::Error) -> Option<String> {
         let (written, suggested) = (text(error, written)?, texts(error, suggested));
         // The last is the nearest.
         let near = suggested.into_iter().rev().find(|suggested| is_near(written, suggested));
-        near.map(|near| format!("did you mean `{near}`?"))
+        near.map(|near| format!("`{near}`"))
     })
 }
 

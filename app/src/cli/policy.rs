@@ -16,6 +16,9 @@ pub(crate) struct PolicyArguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
     /// Read the project's policy and your own, and show every mistake in them
+    ///
+    /// Also says what is valid and yet lets nothing start on this machine. Exits with 3 if a file is invalid, 1 if nothing
+    /// would start.
     #[command(after_help = "Examples:\n  isobox policy check\n  isobox policy check --source /path/to/project")]
     Check(PolicyCheckArguments),
     /// Print the JSON Schema of policy files, for editors

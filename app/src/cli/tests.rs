@@ -1,6 +1,7 @@
 //! The documentation's pages about commands, made from the definitions of the commands: `docs/commands`.
 
 use super::{Arguments, EVERYWHERE};
+use crate::output::manual::{AfterHelp, after_help};
 use clap::builder::StyledStr;
 use clap::{Arg, Command, CommandFactory};
 use isobox_tests::assert_snapshot;
@@ -84,15 +85,19 @@ fn headings(command: &Command) -> Vec<Option<&str>> {
 
 /// What follows a command's options in its help: examples, each a line, and what else there is to say.
 fn after(command: &Command) -> String {
-    let text = text(command.get_after_help());
-    let (examples, notes) = text.split_once("\n\n").unwrap_or((&text, ""));
-    let examples: Vec<&str> = examples.lines().skip(1).map(str::trim).collect();
+    let AfterHelp { examples, notes } = after_help(command);
     let notes = if notes.is_empty() { String::new() } else { format!("\n{notes}\n") };
     format!("\n## Examples\n\n```sh\n{}\n```\n{notes}", examples.join("\n"))
 }
 
 fn sentence(command: &Command) -> String {
     text(command.get_about())
+}
+
+/// What a command's help says beyond its sentence.
+fn detail(command: &Command) -> String {
+    let text = text(command.get_long_about());
+    text.split_once("\n\n").map_or(String::new(), |(_, detail)| format!("\n{}\n", detail.trim()))
 }
 
 fn page(words: &[String], mut command: Command) -> String {
@@ -109,10 +114,11 @@ fn page(words: &[String], mut command: Command) -> String {
     let below: Vec<_> = command.get_subcommands().map(|below| link(words, below)).collect();
     let below = if below.is_empty() { String::new() } else { format!("\n{}\n", below.join("\n")) };
     format!(
-        "{MADE}# isobox {}\n\n{}.\n\n```text\n{usage}\n```\n{}{below}{options}{}\n\
+        "{MADE}# isobox {}\n\n{}.\n{}\n```text\n{usage}\n```\n{}{below}{options}{}\n\
          [Options of every command](index.md#options-of-every-command) · [exit codes](../exit-codes.md)\n",
         words.join(" "),
         sentence(&command),
+        detail(&command),
         table("argument", &positionals),
         after(&command)
     )

@@ -17,9 +17,10 @@ pub(crate) enum TransferCommand {
     Import(ImportArguments),
     /// Write a task's record and artifacts as plain files, into a directory named after the task
     #[command(after_help = "Examples:\n  \
-        isobox export @latest out\n  \
-        isobox export --layout v1 task-0123 old-format\n  \
-        isobox export --layout v1 @all old-format")]
+        isobox export @latest ../out\n  \
+        isobox export --layout v1 task-0123 ../old-format\n  \
+        isobox export --layout v1 @all ../old-format\n\n\
+        Git does not ignore what is exported into the repository: until it is gone or ignored, tasks are refused there.")]
     Export(ExportArguments),
 }
 

@@ -35,6 +35,7 @@ pub(super) fn act(console: Console, command: ActCommand) -> Result<ExitCode, Fai
 /// Turns a Task Result down.
 fn reject(console: Console, arguments: &RejectArguments) -> Result<ExitCode, Failure> {
     let named = Named::find(&arguments.place, &arguments.task)?;
+    let name = named.told(console)?;
     let (project, views) = project_of(&arguments.place, &named.store, &named.selected.record);
     if let Some(project) = &project {
         finish_interrupted(console, project, &named.store, views);
@@ -44,8 +45,7 @@ fn reject(console: Console, arguments: &RejectArguments) -> Result<ExitCode, Fai
     if let Err(failure) = reject::show_in_view(&ports, &named.selected, views) {
         console.warning(&format!("the view of the record was not written: {}", one_line(&failure)));
     }
-    let task = named.selected.record.task;
-    console.line(&format!("rejected {task}, next: isobox list --state unreviewed"));
+    console.line(&format!("rejected {name}, next: isobox list{} --state unreviewed", arguments.place.flags()));
     Ok(ExitCode::SUCCESS)
 }
 

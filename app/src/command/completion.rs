@@ -1,5 +1,6 @@
 //! `isobox completions`, and the answers to the scripts that it prints.
 
+use super::topics::TOPICS;
 use crate::cli::{Arguments, CompletionsArguments, Place, ShellName};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
@@ -100,7 +101,24 @@ fn completable() -> clap::Command {
         let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
         names.into_iter().fold(command, |command, name| command.mut_subcommand(name, add))
     }
-    add(Arguments::command())
+    let isobox = Arguments::command();
+    let (help, man) = (named_after(&isobox, "help").subcommands(topics()), named_after(&isobox, "man"));
+    add(isobox).mut_subcommand("help", |_| help).mut_subcommand("man", |_| man)
+}
+
+/// A command called `name` that takes the names of the commands below `parent`, and of those below them.
+fn named_after(parent: &clap::Command, name: &str) -> clap::Command {
+    let below = parent.get_subcommands().map(|command| {
+        let about = command.get_about().cloned().unwrap_or_default();
+        named_after(command, command.get_name()).about(about)
+    });
+    clap::Command::new(name.to_owned()).subcommands(below)
+}
+
+/// The topics of the help that are no commands.
+fn topics() -> impl Iterator<Item = clap::Command> {
+    let topics = TOPICS.into_iter().filter(|topic| Arguments::command().find_subcommand(topic).is_none());
+    topics.map(|topic| clap::Command::new(topic).about("A topic of the help"))
 }
 
 /// Tasks of the store around the current directory whose names begin with `typed`, newest first.

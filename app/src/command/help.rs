@@ -1,29 +1,39 @@
 //! `isobox help` and `isobox version`.
 
 use super::topics;
-use crate::cli::{Arguments, HelpArguments, VersionArguments};
+use crate::cli::{self, Arguments, HelpArguments, VersionArguments};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::output::stdout::{for_documents, unwritten};
 use crate::wiring;
 use clap::CommandFactory;
+use clap::error::ErrorKind;
 use isobox_domain::release::VERSION_SCHEMA;
 use serde_json::json;
+use std::ffi::OsString;
 use std::io::Write;
 
 /// Prints the help of a command, a topic, or of isobox itself.
 pub(super) fn help(arguments: &HelpArguments) -> Result<ExitCode, Failure> {
-    let mut isobox = Arguments::command();
-    isobox.build();
-    match arguments.topic.as_deref() {
-        None => print(&isobox.render_long_help().to_string()),
-        Some(topic) => match (topics::text(topic), isobox.find_subcommand_mut(topic)) {
-            (Some(text), _) => print(&text),
-            (None, Some(command)) => print(&command.render_long_help().to_string()),
-            (None, None) => Err(Failure::new(FailureKind::Usage, format!("there is no help for `{topic}`"))
-                .with_hint(format!("`isobox help` lists the commands; the topics are {}", topics::TOPICS.join(", ")))),
-        },
+    if let [topic] = arguments.topic.as_slice()
+        && let Some(text) = topics::text(topic)
+    {
+        return print(&text);
     }
+    let isobox = Arguments::command();
+    let found = arguments.topic.iter().try_fold(&isobox, |command, word| command.find_subcommand(word));
+    found.ok_or_else(|| unknown(&arguments.topic))?;
+    let words = arguments.topic.iter().map(OsString::from);
+    let line: Vec<OsString> = [OsString::from("isobox")].into_iter().chain(words).chain(["--help".into()]).collect();
+    match cli::parse(&line) {
+        Err(shown) if shown.kind() == ErrorKind::DisplayHelp => print(&shown.render().to_string()),
+        _ => Err(unknown(&arguments.topic)),
+    }
+}
+
+fn unknown(words: &[String]) -> Failure {
+    Failure::new(FailureKind::Usage, format!("there is no help for `{}`", words.join(" ")))
+        .with_hint(format!("`isobox help` lists the commands; the topics are {}", topics::TOPICS.join(", ")))
 }
 
 /// Prints the version.

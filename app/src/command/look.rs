@@ -16,8 +16,8 @@ use crate::wiring::{self, Store};
 use isobox_domain::escape::Escaped;
 use isobox_domain::record::TaskRecord;
 use isobox_domain::repo_path::RepoPath;
-use isobox_domain::task_id::TaskSelector;
-use isobox_domain::task_state::TaskState;
+use isobox_domain::task_id::{AttemptName, TaskSelector};
+use isobox_domain::task_state::{Standing, TaskState};
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -26,6 +26,8 @@ use std::os::unix::ffi::OsStrExt;
 pub(super) struct Named {
     pub(super) store: Store,
     pub(super) selected: Selected,
+    /// Whether it was named as the newest.
+    is_latest: bool,
 }
 
 impl Named {
@@ -36,9 +38,28 @@ impl Named {
         let store = Store::find(place, Some(&selector))?;
         let ports = select::Ports { records: store.records(), clock: wiring::clock() };
         match select::select(&ports, &selector, &shown) {
-            Ok(selected) => Ok(Self { store, selected }),
+            Ok(selected) => Ok(Self { store, selected, is_latest: selector == TaskSelector::Latest(0) }),
             Err(failure) => Err(open(&store, &selector, &shown).unwrap_or(failure)),
         }
+    }
+
+    /// What the attempt is called that was found. Where it is not the newest of its Task, or of the store, that is told.
+    pub(super) fn told(&self, console: Console) -> Result<String, Failure> {
+        let (task, attempt) = (self.selected.record.task, self.selected.record.attempt);
+        let newest = open_tasks::newest_attempt(&self.store.open_tasks_ports(), task)?;
+        let standing = if newest > 1 { Standing::Followed } else { Standing::Newest };
+        let name = text::attempt(&self.selected.record, standing);
+        if newest > attempt {
+            let newer = AttemptName { task, attempt: newest };
+            console.warning(&format!("{name} is not the newest attempt of its task: {newer} is"));
+        }
+        let open = open_tasks::look(&self.store.open_tasks_ports())?;
+        if let (true, Some(open)) =
+            (self.is_latest, open.first().map(|open| open.draft().task).filter(|open| *open != task))
+        {
+            console.warning(&format!("{open} is not over yet: @latest is {name}, the newest that is on record"));
+        }
+        Ok(name)
     }
 }
 
@@ -71,16 +92,18 @@ pub(super) fn list(console: Console, arguments: &ListArguments) -> Result<ExitCo
     };
     let is_wanted =
         |state: TaskState| arguments.state.is_empty() || arguments.state.iter().any(|wanted| wanted.0 == state);
+    let mut met = listing::Met::default();
     for attempt in open_tasks::look(&store.open_tasks_ports())? {
+        met.standing(attempt.draft().task, attempt.draft().attempt);
         let state = if open_tasks::is_running(&*attempt) { TaskState::Running } else { TaskState::Interrupted };
         if is_wanted(state) {
             writer.add_open(attempt.draft(), state).map_err(unwritten)?;
         }
     }
     let (mut damaged, mut reviewable) = (0u64, 0u64);
-    listing::list(&listing::Ports { records: store.records() }, &mut |listed| match listed {
+    listing::list(&listing::Ports { records: store.records() }, met, &mut |listed| match listed {
         Ok(listed) => {
-            let state = TaskState::of(&listed.record, &listed.events);
+            let state = listed.state();
             let is_reviewable = state == TaskState::Unreviewed && text::is_reviewable(&listed.record);
             reviewable += u64::from(is_reviewable);
             if is_wanted(state) { writer.add(&listed).map_err(unwritten) } else { Ok(()) }
@@ -108,14 +131,17 @@ fn tell_next(console: Console, arguments: &ListArguments, is_empty: bool, review
     }
     if reviewable > 0 && stdout::is_terminal() {
         let results = text::counted(reviewable, "result");
-        console.line(&format!("\n{results} to review, next: isobox show TASK, then isobox promote or reject TASK"));
+        let flags = arguments.place.flags();
+        console.line(&format!(
+            "\n{results} to review, next: isobox show{flags} TASK, then isobox promote or reject{flags} TASK"
+        ));
     }
 }
 
 /// Says on a terminal, which would show nothing, that there is nothing.
-fn tell_of_nothing(console: Console, record: &TaskRecord, what: &str) {
+fn tell_of_nothing(console: Console, record: &TaskRecord, what: &str, place: &Place) {
     if stdout::is_terminal() {
-        console.line(&format!("{} {what}, next: isobox show {}", record.task, record.task));
+        console.line(&format!("{} {what}, next: isobox show{} {}", record.task, place.flags(), record.task));
     }
 }
 
@@ -133,7 +159,7 @@ fn tell_interrupted(console: Console, store: &Store) {
 
 /// Shows the record of a Task.
 pub(super) fn show(console: Console, arguments: &ShowArguments) -> Result<ExitCode, Failure> {
-    let Named { store, selected } = Named::find(&arguments.place, &arguments.task)?;
+    let Named { store, selected, .. } = Named::find(&arguments.place, &arguments.task)?;
     if arguments.raw {
         return raw(&store, &selected);
     }
@@ -164,7 +190,7 @@ fn raw(store: &Store, selected: &Selected) -> Result<ExitCode, Failure> {
 
 /// Shows what a Task changed: the patch, the paths with totals, or the paths alone.
 pub(super) fn diff(console: Console, arguments: &DiffArguments) -> Result<ExitCode, Failure> {
-    let Named { store, selected } = Named::find(&arguments.place, &arguments.task)?;
+    let Named { store, selected, .. } = Named::find(&arguments.place, &arguments.task)?;
     let record = &selected.record;
     if arguments.json {
         report_json::stream(&mut stdout::for_documents(), store.objects(), &selected)?;
@@ -172,7 +198,7 @@ pub(super) fn diff(console: Console, arguments: &DiffArguments) -> Result<ExitCo
     }
     if !arguments.stat && !arguments.name_only {
         if record.artifacts.patch.is_none() {
-            tell_of_nothing(console, record, "changed nothing");
+            tell_of_nothing(console, record, "changed nothing", &arguments.place);
             return Ok(ExitCode::SUCCESS);
         }
         let ports = copying::Ports { objects: store.objects() };
@@ -201,13 +227,13 @@ pub(super) fn logs(console: Console, arguments: &LogsArguments) -> Result<ExitCo
     if arguments.follow {
         return super::follow::follow(console, arguments);
     }
-    let Named { store, selected } = Named::find(&arguments.place, &arguments.task)?;
+    let Named { store, selected, .. } = Named::find(&arguments.place, &arguments.task)?;
     let ports = copying::Ports { objects: store.objects() };
     let artifacts = &selected.record.artifacts;
     let is_all = arguments.stdout == arguments.stderr;
     let wanted = [(arguments.stdout, artifacts.stdout), (arguments.stderr, artifacts.stderr)];
     if wanted.iter().all(|(is_asked, artifact)| artifact.is_none() || !(is_all || *is_asked)) {
-        tell_of_nothing(console, &selected.record, "printed nothing");
+        tell_of_nothing(console, &selected.record, "printed nothing", &arguments.place);
         return Ok(ExitCode::SUCCESS);
     }
     let mut out = stdout::for_logs(console.paging)?;
@@ -224,7 +250,7 @@ pub(super) fn logs(console: Console, arguments: &LogsArguments) -> Result<ExitCo
 /// Prints a file as a Task left it.
 pub(super) fn cat(arguments: &CatArguments) -> Result<ExitCode, Failure> {
     let (task, path) = split(&arguments.file)?;
-    let Named { store, selected } = Named::find(&arguments.place, &task)?;
+    let Named { store, selected, .. } = Named::find(&arguments.place, &task)?;
     let content = find::cat(&find::Ports { objects: store.objects() }, &selected.record, &path)?;
     let mut out = stdout::for_content()?;
     let ports = copying::Ports { objects: store.objects() };

@@ -6,11 +6,14 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::output::columns;
 use crate::output::console::Console;
+use crate::output::doctor as findings_shown;
 use crate::output::effects::effects;
 use crate::output::policy as shown;
 use crate::output::stdout::{for_documents, unwritten};
+use crate::use_case::doctor;
 use crate::use_case::effective_policy;
 use crate::wiring::{self, Project};
+use isobox_domain::finding::{Severity, worst};
 use isobox_domain::policy::TrustedPolicies;
 use isobox_ports::{PolicyError, PolicyPins, PolicySource};
 use std::io::Write;
@@ -26,11 +29,12 @@ pub(super) fn policy(console: Console, command: &PolicyCommand) -> Result<ExitCo
     }
 }
 
-/// Reads the project's policy and the user's. Every mistake of the first file that has one is told.
+/// Reads the project's policy and the user's. Every mistake of the first file that has one is told; of files without one,
+/// whether anything starts under them here.
 fn check(arguments: &PolicyCheckArguments) -> Result<ExitCode, Failure> {
     let project = Project::find(&arguments.place)?;
     let (path, user_path) = (project.policy_path(), project.user_policy_path());
-    let (own, user) = (project.showable_policy(), project.user_policy().read());
+    let (own, user) = (project.written_policy().read(), project.user_policy().read());
     if matches!(own, Ok(None)) {
         return Err(missing(&path));
     }
@@ -38,15 +42,27 @@ fn check(arguments: &PolicyCheckArguments) -> Result<ExitCode, Failure> {
     if !matches!(user, Ok(None)) {
         files.push((user_path, "user", user));
     }
-    if arguments.json {
-        let is_valid = files.iter().all(|(_, _, read)| read.is_ok());
-        let mut out = for_documents();
-        writeln!(out, "{:#}", shown::checked(&files)).and_then(|()| out.flush()).map_err(unwritten)?;
-        return Ok(if is_valid { ExitCode::SUCCESS } else { ExitCode::POLICY });
-    }
-    let valid = |(path, _, read): (String, _, Result<_, PolicyError>)| read.map(|_| format!("{path}: valid"));
-    let lines: Result<Vec<String>, PolicyError> = files.into_iter().map(valid).collect();
-    super::help::print(&lines?.join("\n"))
+    let is_valid = files.iter().all(|(_, _, read)| read.is_ok());
+    let findings = match is_valid {
+        true => project.with_policy_probes(|probes| doctor::doctor(&doctor::Ports { probes })),
+        false => Vec::new(),
+    };
+    let mut out = for_documents();
+    let written = match arguments.json {
+        true => writeln!(out, "{:#}", shown::checked(&files, &findings)),
+        false => {
+            let valid = |(path, _, read): (String, _, Result<_, PolicyError>)| read.map(|_| format!("{path}: valid"));
+            let lines: Result<Vec<String>, PolicyError> = files.into_iter().map(valid).collect();
+            writeln!(out, "{}", lines?.join("\n"))
+                .and_then(|()| findings_shown::remarkable(&mut out, &findings, columns::of_stdout()))
+        }
+    };
+    written.and_then(|()| out.flush()).map_err(unwritten)?;
+    Ok(match (is_valid, worst(&findings)) {
+        (false, _) => ExitCode::POLICY,
+        (true, Severity::Error) => ExitCode::NO,
+        (true, _) => ExitCode::SUCCESS,
+    })
 }
 
 fn missing(path: &str) -> Failure {

@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 /// Reviews and promotes a Task Result.
 pub(super) fn promote(console: Console, arguments: &PromoteArguments) -> Result<ExitCode, Failure> {
     let named = Named::find(&arguments.place, &arguments.task)?;
+    let name = named.told(console)?;
     let host_path = repository(arguments, &named.selected.record);
     let project = Project::at(&host_path, &named.store)
         .map_err(|failure| failure.with_hint("name the repository to promote into with --source"))?;
@@ -39,17 +40,22 @@ pub(super) fn promote(console: Console, arguments: &PromoteArguments) -> Result<
         views,
     };
     let asking = if arguments.yes { Asking::AnsweredByFlag } else { Asking::Ask };
-    let mut reviewer = StandardStreams { out: for_documents(), console, asking, working: None };
+    let mut reviewer = StandardStreams { out: for_documents(), name: name.clone(), console, asking, working: None };
     let tell = |progress: crate::use_case::attempt::Progress<'_>| lifecycle::progress(console, progress);
     let promoted = promote::promote(&project.promote_ports(&named.store), &request, &mut reviewer, &tell);
     // Over, whatever came of it.
     reviewer.working = None;
-    let promoted = promoted?;
+    let (task, flags) = (request.record.task, arguments.place.flags());
+    // What is to be typed next is about the same place.
+    let promoted = promoted.map_err(|failure| Failure {
+        hint: failure.hint.as_ref().map(|hint| hint.replace(&format!("{task}`"), &format!("{task}{flags}`"))),
+        ..failure
+    })?;
     let line = match &promoted {
         Promoted::Rehearsed(plan) => {
-            format!("{} could be promoted into {}; nothing was changed", plan.task, target(plan))
+            format!("{name} could be promoted into {}; nothing was changed", target(plan))
         }
-        Promoted::Performed(plan) => format!("promoted {} into {}", plan.task, target(plan)),
+        Promoted::Performed(plan) => format!("promoted {name} into {}", target(plan)),
     };
     writeln!(reviewer.out, "{line}").and_then(|()| reviewer.out.flush()).map_err(unwritten)?;
     if let (Promoted::Performed(_), true) = (&promoted, stdout::is_terminal()) {

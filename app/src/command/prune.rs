@@ -88,7 +88,7 @@ fn retention(arguments: &StorePruneArguments) -> Retention {
 pub(super) fn pin(console: Console, arguments: &StorePinArguments, pin: Pin) -> Result<ExitCode, Failure> {
     let word = if pin == Pin::Set { "pinned" } else { "unpinned" };
     for typed in &arguments.tasks {
-        let Named { store, selected } = Named::find(&arguments.place, typed)?;
+        let Named { store, selected, .. } = Named::find(&arguments.place, typed)?;
         let before = if pin::pin(&store.pin_ports(), &selected, pin)? { "" } else { " before" };
         console.line(&format!("{} was {word}{before}", selected.record.task));
     }

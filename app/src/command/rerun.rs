@@ -1,12 +1,11 @@
 //! `isobox rerun`.
 
 use super::look::Named;
-use super::workload::{perform, prepare, session_policy, tool_policy};
+use super::workload::{perform, prepare, session_policy, telling, tool_policy};
 use crate::cli::{Place, RerunArguments, TrustFlag};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
-use crate::output::events::Telling;
 use crate::output::trust;
 use crate::use_case::attempt::{FollowUp, Retention, Start, TaskRequest, preflight_of};
 use crate::use_case::effective_policy::require_within;
@@ -15,33 +14,36 @@ use crate::use_case::select::Selected;
 use crate::wiring::{Project, Store};
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::policy::ProjectPolicy;
+use isobox_domain::promotion::check_head;
 use isobox_domain::record::{SandboxKind, TaskRecord};
-use isobox_domain::task_id::TaskId;
 use isobox_domain::v1::is_imported;
-use isobox_ports::StoreError;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
 /// Attempts a Task once more.
 pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<ExitCode, Failure> {
-    let Named { store, selected } = Named::find(&arguments.place, &arguments.task)?;
+    let Named { store, selected, .. } = Named::find(&arguments.place, &arguments.task)?;
     let record = &selected.record;
     let cannot = |failure: Failure| failure.while_doing(format!("cannot attempt {} once more", record.task));
     let command = command(record).map_err(cannot)?;
     let recorded = PathBuf::from(OsStr::from_bytes(&record.source.host_path));
     let host_path = arguments.place.source.clone().unwrap_or(recorded);
     let project = Project::at(&host_path, &store)
-        .map_err(|failure| cannot(failure.with_hint("name the repository of the task with --source")))?;
+        .map_err(|failure| cannot(failure.with_hint("name the repository of the task with --source")))?
+        .named_by(&arguments.place);
     if arguments.place.source.is_none() {
         require_here(&project).map_err(cannot)?;
     }
     let policy = policy(console, &project, arguments.trust, record)?;
-    let telling = Telling::open(&arguments.telling)?;
+    let telling = telling(console, &project, &policy, &arguments.telling)?;
     // The store that the record is in takes the new one; it is made writable here.
     let store = prepare(console, &project, policy.views)?;
     let follows = follow_up(&store, &selected, arguments)?;
     tell_of_input(console, record);
+    if !arguments.current {
+        tell_of_head(console, &project, record)?;
+    }
     let request = TaskRequest {
         kind: record.kind,
         command,
@@ -113,20 +115,22 @@ fn follow_up(store: &Store, selected: &Selected, arguments: &RerunArguments) -> 
     let record = &selected.record;
     Ok(FollowUp {
         task: record.task,
-        attempt: newest_attempt(store, record.task)?.saturating_add(1),
+        attempt: open_tasks::newest_attempt(&store.open_tasks_ports(), record.task)?.saturating_add(1),
         parent: selected.digest,
         source: record.source.clone(),
         start: if arguments.current { Start::Head } else { Start::SameCommit },
     })
 }
 
-/// The number of the newest attempt of a Task, on record or not.
-fn newest_attempt(store: &Store, task: TaskId) -> Result<u32, StoreError> {
-    let recorded = store.records().list()?.filter_map(Result::ok).filter(|entry| entry.task == task);
-    let recorded = recorded.map(|entry| entry.attempt).max().unwrap_or_default();
-    let open = open_tasks::look(&store.open_tasks_ports())?;
-    let open = open.iter().map(|attempt| attempt.draft()).filter(|draft| draft.task == task);
-    Ok(open.map(|draft| draft.attempt).max().unwrap_or_default().max(recorded))
+/// Tells before anything is started that its result will be of no use here as things are.
+fn tell_of_head(console: Console, project: &Project, record: &TaskRecord) -> Result<(), Failure> {
+    if let Err(refusal) = check_head(&record.source, &project.at_head(&record.source)?) {
+        console.warning(&format!(
+            "{refusal}: this attempt starts from there too, and its result cannot be promoted here as it is; --current starts \
+             from HEAD"
+        ));
+    }
+    Ok(())
 }
 
 fn tell_of_input(console: Console, record: &TaskRecord) {

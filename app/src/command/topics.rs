@@ -28,8 +28,10 @@ Where a command takes a TASK, any of these names it:
 
   task-0123456789abcdef   the full id
   0123, task-0123         the first digits of it, as long as they mean one task
-  @latest                 the newest task of the store
-  @latest~2               the second one before that
+  @latest                 the task with the newest attempt
+  @latest~2               the second task before that
+  task-0123#2             the second attempt of a task: `isobox list` tells them
+                          apart by this mark
   b3:DIGEST               one record by its digest: `isobox show` prints it
   .isobox/tasks/task-…    the directory of a view, which also names the store
 
@@ -63,7 +65,8 @@ meaning within a version. JSON Schemas of the documents are in docs/schemas of
 the source.
 ";
 
-const ENVIRONMENT: &str = "\
+/// What isobox reads of its environment.
+pub(super) const ENVIRONMENT: &str = "\
 isobox reads these variables:
 
   HOME              where the directories below are by default
@@ -126,5 +129,5 @@ file, line and column. A control that is asked for and cannot be enforced here
 is told before the start, and `isobox show` says for each control whether it was
 enforced, and by what. The flags of `isobox run` change the policy of one
 session; a tool call has none. `isobox policy show --effective` says what holds
-in a project, and why.
+in a project, and why; `isobox policy --help` lists what else can be done.
 ";

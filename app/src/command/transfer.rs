@@ -13,7 +13,7 @@ use crate::output::working::Working;
 use crate::use_case::export::{self, Exported, Layout};
 use crate::use_case::import;
 use crate::use_case::select::Selected;
-use crate::wiring::{self, Store};
+use crate::wiring::{self, Dirtied, Store};
 use std::io::Write;
 use std::path::Path;
 
@@ -65,7 +65,12 @@ fn export(console: Console, arguments: &ExportArguments) -> Result<ExitCode, Fai
     if arguments.task == "@all" {
         return export_all(console, arguments, layout);
     }
-    let Named { store, selected } = Named::find(&arguments.place, &arguments.task)?;
+    let named = Named::find(&arguments.place, &arguments.task);
+    let is_all = arguments.task == "all";
+    let Named { store, selected, .. } = named.map_err(|failure| Failure {
+        hint: if is_all { Some("did you mean `@all`?".to_owned()) } else { failure.hint.clone() },
+        ..failure
+    })?;
     let task = selected.record.task;
     let working = Working::start(console, "exporting");
     let exported = store.with_export_ports(&arguments.destination, |ports| export::export(ports, &selected, layout));
@@ -74,6 +79,7 @@ fn export(console: Console, arguments: &ExportArguments) -> Result<ExitCode, Fai
         Exported::Made => {
             let sentence = format!("exported {task} into {}", shown(&arguments.destination));
             tell(console, arguments, &Totals { exported: 1, ..Totals::default() }, &sentence)?;
+            tell_of_dirt(console, &arguments.destination);
         }
         Exported::There => {
             let place = shown(&arguments.destination.join(task.to_string()));
@@ -118,6 +124,9 @@ fn export_all(console: Console, arguments: &ExportArguments, layout: Layout) -> 
     };
     let made = counted(totals.exported, "task");
     tell(console, arguments, &totals, &format!("exported {made} into {}{rest}", shown(&arguments.destination)))?;
+    if totals.exported > 0 {
+        tell_of_dirt(console, &arguments.destination);
+    }
     Ok(if totals.failed == 0 { ExitCode::SUCCESS } else { ExitCode::NO })
 }
 
@@ -128,6 +137,19 @@ fn tell(console: Console, arguments: &ExportArguments, totals: &Totals, sentence
     }
     let mut out = for_documents();
     writeln!(out, "{:#}", totals.document(&arguments.destination)).and_then(|()| out.flush()).map_err(unwritten)
+}
+
+/// Says where an Export keeps Tasks from being attempted, and how to mend that.
+fn tell_of_dirt(console: Console, destination: &Path) {
+    let Some(Dirtied { root, path }) = wiring::dirtied_project(destination) else { return };
+    console.warning(&format!(
+        "{} lies in the repository {}, which is not clean with it: until it is gone or ignored, a task and a promotion are \
+         refused there",
+        shown(destination),
+        shown(&root)
+    ));
+    let line = if path.as_os_str().is_empty() { "task-*".to_owned() } else { format!("/{}/", shown(&path)) };
+    console.line(&format!("hint: move it elsewhere, or add the line `{line}` to .gitignore or .git/info/exclude"));
 }
 
 fn shown(path: &Path) -> String {

@@ -39,7 +39,7 @@ pub(super) fn verify(console: Console, arguments: &VerifyArguments) -> Result<Ex
 fn verify_tasks(arguments: &VerifyArguments) -> Result<Verification, Failure> {
     let mut all = Verification::default();
     for typed in &arguments.tasks {
-        let Named { store, selected } = Named::find(&arguments.place, typed)?;
+        let Named { store, selected, .. } = Named::find(&arguments.place, typed)?;
         all.merge(verify::record(store.verifier(), &selected.digest)?);
     }
     Ok(all)

@@ -1,7 +1,7 @@
 //! `isobox run` and `isobox tool`.
 
 use super::trusted;
-use crate::cli::{PolicyFlags, RunArguments, ToolArguments, TrustFlag};
+use crate::cli::{PolicyFlags, RunArguments, TellingFlags, ToolArguments, TrustFlag};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
@@ -11,8 +11,11 @@ use crate::use_case::attempt::{self, Retention, TaskRequest, preflight_of};
 use crate::use_case::{effective_policy, recover, settle};
 use crate::wiring::{Project, Store, absolute};
 use isobox_domain::command::WorkloadCommand;
+use isobox_domain::escape::Escaped;
 use isobox_domain::masking;
 use isobox_domain::policy::{ProjectPolicy, ReuseInput, SandboxPolicy, ToolCalls, ViewLimit};
+use isobox_domain::preflight::PreflightRule;
+use isobox_domain::promotion::check_head;
 use isobox_domain::record::{RecordedArgument, SandboxKind};
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -26,7 +29,7 @@ pub(super) fn tool(console: Console, arguments: ToolArguments) -> Result<ExitCod
     let command = command(arguments.command)?;
     let project = Project::find(&arguments.place)?;
     let policy = tool_policy(console, &project, arguments.trust)?;
-    let telling = Telling::open(&arguments.telling)?;
+    let telling = telling(console, &project, &policy, &arguments.telling)?;
     let wanted = Wanted { kind: SandboxKind::ToolCall, command, policy, retention: Retention::Dispose };
     execute(console, &project, &telling, wanted)
 }
@@ -39,7 +42,7 @@ pub(super) fn run(console: Console, arguments: RunArguments) -> Result<ExitCode,
     apply(arguments.policy, &mut policy.sandbox)?;
     effective_policy::require_within(&project.user_policy(), &policy)?;
     let retention = if arguments.retain_workspace { Retention::Retain } else { Retention::Dispose };
-    let telling = Telling::open(&arguments.telling)?;
+    let telling = telling(console, &project, &policy, &arguments.telling)?;
     if std::io::stdin().is_terminal() {
         console.line("a session gets no terminal yet: what it reads from standard input ends at once");
     }
@@ -147,6 +150,28 @@ pub(super) fn prepare(console: Console, project: &Project, views: ViewLimit) -> 
     Ok(store)
 }
 
+/// Opens the files that scripts read. One that would make the repository unclean is told before anything starts, and
+/// refused where that would refuse the Task.
+pub(super) fn telling(
+    console: Console,
+    project: &Project,
+    policy: &ProjectPolicy,
+    flags: &TellingFlags,
+) -> Result<Telling, Failure> {
+    for (flag, path) in flags.files() {
+        if !project.is_dirtied_by(path)? {
+            continue;
+        }
+        let what = format!("{flag} {} lies in the repository, which is not clean with it", Escaped::path(path));
+        if policy.preflight.contains(&PreflightRule::CleanSource) {
+            return Err(Failure::new(FailureKind::Usage, format!("{what}; nothing was started"))
+                .with_hint("name a file outside of the repository, or one that Git ignores"));
+        }
+        console.warning(&format!("{what}: no result can be promoted until it is gone, or Git ignores it"));
+    }
+    Telling::open(flags)
+}
+
 /// Executes a request with the caller's own streams.
 pub(super) fn perform(
     console: Console,
@@ -162,13 +187,17 @@ pub(super) fn perform(
     };
     let attempted = project.with_attempt_ports(console, store, |ports| attempt::attempt(ports, request, caller, &tell));
     let attempted = attempted.inspect_err(|failure| telling.failed(failure))?;
-    lifecycle::ended(console, &attempted.record);
+    // What cannot be looked at now is told by whoever promotes.
+    let started_from = &attempted.record.source;
+    let obstacle = project.at_head(started_from).ok().and_then(|now| check_head(started_from, &now).err());
+    let flags = project.place().flags();
+    lifecycle::ended(console, &attempted, obstacle.as_ref(), &flags);
     telling.ended(&attempted.record);
     store.compact_if_it_pays();
     if telling.is_lossy() {
         console.warning("the id file or the file of events is not complete: it could not be written");
     }
-    match lifecycle::failure(&attempted.record) {
+    match lifecycle::failure(&attempted.record, &flags) {
         Some(failure) => Err(failure),
         None => Ok(attempted.code),
     }

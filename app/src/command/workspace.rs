@@ -7,15 +7,14 @@ use crate::failure::{Failure, FailureKind, one_line};
 use crate::output::console::Console;
 use crate::output::stdout::{for_documents, unwritten};
 use crate::output::{record_json, text};
-use crate::use_case::select::Selected;
-use crate::use_case::workspaces::{each_standing, place};
+use crate::use_case::workspaces::{Kept, each_standing, place};
 use crate::wiring::{self, Store};
 use isobox_domain::escape::Escaped;
 use isobox_domain::record::TaskRecord;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Does what a `workspace` command says.
 pub(super) fn workspace(console: Console, command: &WorkspaceCommand) -> Result<ExitCode, Failure> {
@@ -31,10 +30,10 @@ fn list(console: Console, arguments: &WorkspaceListArguments) -> Result<ExitCode
     let mut out = for_documents();
     let written = match arguments.json {
         true => {
-            let workspaces: Vec<Value> = kept.iter().map(|(selected, root)| document(selected, root)).collect();
+            let workspaces: Vec<Value> = kept.iter().map(document).collect();
             writeln!(out, "{:#}", json!({ "schema": "isobox.workspaces/v1", "workspaces": workspaces }))
         }
-        false => kept.iter().try_for_each(|(selected, root)| writeln!(out, "{}", row(&selected.record, root))),
+        false => kept.iter().try_for_each(|kept| writeln!(out, "{}", row(kept))),
     };
     written.and_then(|()| out.flush()).map_err(unwritten)?;
     if kept.is_empty() && !arguments.json {
@@ -44,7 +43,7 @@ fn list(console: Console, arguments: &WorkspaceListArguments) -> Result<ExitCode
 }
 
 /// The records whose Workspaces stand, and the exit code that what is damaged gives.
-fn standing(console: Console, store: &Store) -> Result<(Vec<(Selected, PathBuf)>, ExitCode), Failure> {
+fn standing(console: Console, store: &Store) -> Result<(Vec<Kept>, ExitCode), Failure> {
     let (mut kept, mut code) = (Vec::new(), ExitCode::SUCCESS);
     each_standing(store.records(), &mut |found| {
         match found {
@@ -59,12 +58,13 @@ fn standing(console: Console, store: &Store) -> Result<(Vec<(Selected, PathBuf)>
     Ok((kept, code))
 }
 
-fn row(record: &TaskRecord, root: &Path) -> String {
+fn row(kept: &Kept) -> String {
+    let record = &kept.selected.record;
     let age = text::age(record.created_at, wiring::clock().now());
-    format!("{}  {age:>4}  {}", record.task, Escaped::path(root))
+    format!("{}  {age:>4}  {}", text::attempt(record, kept.standing), Escaped::path(&kept.root))
 }
 
-fn document(selected: &Selected, root: &Path) -> Value {
+fn document(Kept { selected, root, .. }: &Kept) -> Value {
     let record = &selected.record;
     json!({
         "id": record.task.to_string(),
@@ -79,7 +79,7 @@ fn dispose(console: Console, arguments: &WorkspaceDisposeArguments) -> Result<Ex
     if arguments.all {
         let store = Store::find(&arguments.place, None)?;
         let (kept, code) = standing(console, &store)?;
-        kept.iter().try_for_each(|(selected, root)| remove(console, &selected.record, root))?;
+        kept.iter().try_for_each(|kept| remove(console, &kept.selected.record, &kept.root))?;
         return Ok(code);
     }
     for typed in &arguments.tasks {

@@ -25,6 +25,12 @@ pub(crate) fn text(out: &mut dyn Write, findings: &[Finding], columns: Option<us
     writeln!(out, "{ok} ok, {warning} warning, {error} error")
 }
 
+/// For people: the findings that are not `ok`, without the rest.
+pub(crate) fn remarkable(out: &mut dyn Write, findings: &[Finding], columns: Option<usize>) -> io::Result<()> {
+    let mut told = findings.iter().filter(|finding| finding.severity != Severity::Ok);
+    told.try_for_each(|finding| one(out, finding, columns))
+}
+
 fn one(out: &mut dyn Write, finding: &Finding, columns: Option<usize>) -> io::Result<()> {
     let severity = finding.severity.name();
     writeln!(out, "  {severity:<7}  {:<21}  {}", finding.check, below(&finding.found, FOUND, columns))?;
@@ -58,7 +64,8 @@ pub(crate) fn document(findings: &[Finding]) -> Value {
     })
 }
 
-fn value(finding: &Finding) -> Value {
+/// For programs: one finding.
+pub(crate) fn value(finding: &Finding) -> Value {
     json!({
         "check": finding.check,
         "subject": finding.subject.name(),

@@ -56,15 +56,22 @@ impl Telling {
     pub(crate) fn open(flags: &TellingFlags) -> Result<Self, Failure> {
         let refused = |path: &Path, error: io::Error| {
             let shown = Escaped::path(path);
-            Failure::new(FailureKind::Usage, format!("open {shown} for writing; nothing was started")).because(error)
+            Failure::new(FailureKind::Usage, format!("open {shown} for writing; nothing was started"))
+                .because(error)
+                .with_hint("name a file that can be written to, in a directory that is there")
+        };
+        let closed = |number: u32, error: io::Error| {
+            Failure::new(FailureKind::Usage, format!("open fd:{number} for writing; nothing was started"))
+                .because(error)
+                .with_hint(format!(
+                    "let the shell open it, for example: isobox tool --events fd:{number} -- make test {number}> ../events"
+                ))
         };
         let opened = |path: &Path, file: io::Result<File>| file.map_err(|error| refused(path, error));
         let id_file = flags.id_file.as_deref().map(|path| IdFile::open(path).map_err(|error| refused(path, error)));
         let events = flags.events.as_ref().map(|target| match target {
             EventTarget::File(path) => opened(path, File::options().append(true).create(true).open(path)),
-            EventTarget::Descriptor(number) => {
-                opened(Path::new(&format!("fd:{number}")), duplicate_of_descriptor(*number))
-            }
+            EventTarget::Descriptor(number) => duplicate_of_descriptor(*number).map_err(|error| closed(*number, error)),
         });
         Ok(Self { id_file: id_file.transpose()?, events: events.transpose()?, is_lossy: Cell::new(false) })
     }

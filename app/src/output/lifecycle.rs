@@ -1,12 +1,14 @@
 //! The lines that `run` and `tool` print around a workload.
 
+use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::output::console::{Console, Verbosity};
 use crate::output::text;
-use crate::use_case::attempt::Progress;
+use crate::use_case::attempt::{Attempted, Progress};
 use isobox_domain::enforcement::{Control, Enforcement};
 use isobox_domain::escape::Escaped;
 use isobox_domain::outcome::Outcome;
+use isobox_domain::promotion::PromotionRefusal;
 use isobox_domain::record::{SandboxKind, TaskRecord, WorkspaceFate};
 use isobox_domain::timestamp::Timestamp;
 
@@ -52,11 +54,13 @@ fn policy(record: &TaskRecord) -> String {
     line
 }
 
-/// Tells how an attempt ended, and what to do next.
-pub(crate) fn ended(console: Console, record: &TaskRecord) {
+/// Tells how an attempt ended, and what to do next. `obstacle` stands in the way of a Promotion into the repository as it
+/// is now; `flags` name the place that the next command is about, each after a blank.
+pub(crate) fn ended(console: Console, attempted: &Attempted, obstacle: Option<&PromotionRefusal>, flags: &str) {
+    let Attempted { record, code } = attempted;
     let task = record.task;
     let tell = |line: String| console.line(&format!("isobox task {task}: {line}"));
-    if let (Some(detail), None) = (&record.outcome_detail, failure(record)) {
+    if let (Some(detail), None) = (&record.outcome_detail, failure(record, flags)) {
         tell(format!("{}: {}", record.outcome.name(), Escaped(detail.as_bytes())));
     }
     tell(format!("completed {}", text::outcome(record)));
@@ -69,25 +73,39 @@ pub(crate) fn ended(console: Console, record: &TaskRecord) {
         if let (Verbosity::Quiet, Some(detail)) = (console.verbosity, &record.outcome_detail) {
             console.warning(&Escaped(detail.as_bytes()).to_string());
         }
-        console.line(advice(record));
+        console.line(advice(record, *code));
     }
-    let next = if text::is_reviewable(record) { "promote" } else { "show" };
+    let obstacle = obstacle.filter(|_| text::is_reviewable(record));
+    if let Some(refusal) = obstacle {
+        console.line(&format!("isobox task {task}: cannot be promoted as it is: {refusal}"));
+    }
+    let next = match obstacle {
+        Some(PromotionRefusal::HeadMoved { .. }) => {
+            format!("isobox rerun --current{flags} {task}, or isobox diff{flags} {task}")
+        }
+        Some(refusal) => refusal.hint(record),
+        None if text::is_reviewable(record) => format!("isobox promote{flags} {task}"),
+        None => format!("isobox show{flags} {task}"),
+    };
     if changed > 0 || record.kind == SandboxKind::Session || record.outcome != Outcome::Success {
         let files = text::counted(changed, "changed file");
-        console.line(&format!("isobox task {task}: {files}, next: isobox {next} {task}"));
+        console.line(&format!("isobox task {task}: {files}, next: {next}"));
     }
 }
 
 /// What to do about a command that could not be executed.
-fn advice(record: &TaskRecord) -> &'static str {
+fn advice(record: &TaskRecord, code: ExitCode) -> &'static str {
     let name = record.command.first().map(|word| String::from_utf8_lossy(&word.shown).into_owned()).unwrap_or_default();
     match () {
         () if name.contains([' ', ';', '|', '&']) => {
             "hint: this is one word; leave its quotes out, or give it to a shell: sh -c '…'"
         }
         () if BUILT_IN.contains(&name.as_str()) => "hint: this is a command of shells; give it to one: sh -c '…'",
+        () if name.contains('/') && code == ExitCode::COMMAND_NOT_FOUND => {
+            "hint: a sandbox shows the system's programs and what is committed here: is it committed, or ignored by Git?"
+        }
         () if name.contains('/') => {
-            "hint: is it there, and is it executable? `chmod +x`, or name its interpreter before it"
+            "hint: is it executable? `chmod +x` and commit it, or name its interpreter before it"
         }
         () => {
             "hint: a sandbox shows the system's programs and the repository; to show it a toolchain, see `isobox help policy`"
@@ -111,7 +129,7 @@ fn durations(record: &TaskRecord) -> String {
 }
 
 /// What isobox itself could not do for a Task that is on record all the same.
-pub(crate) fn failure(record: &TaskRecord) -> Option<Failure> {
+pub(crate) fn failure(record: &TaskRecord, flags: &str) -> Option<Failure> {
     let what = match record.outcome {
         Outcome::PreparationFailure => "was not started",
         Outcome::ResultCaptureFailure => "ran, but not all of its result could be captured",
@@ -119,7 +137,7 @@ pub(crate) fn failure(record: &TaskRecord) -> Option<Failure> {
     };
     let failure = Failure::new(FailureKind::General, format!("{} {what}", record.task));
     let failure = record.outcome_detail.iter().fold(failure, |failure, why| failure.because(why.clone()));
-    Some(failure.with_hint(format!("`isobox show {}` shows what is on record", record.task)))
+    Some(failure.with_hint(format!("`isobox show{flags} {}` shows what is on record", record.task)))
 }
 
 fn workspace(record: &TaskRecord) -> Option<String> {

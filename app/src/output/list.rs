@@ -3,7 +3,7 @@
 use crate::output::{columns, record_json, text};
 use crate::use_case::list::Listed;
 use isobox_domain::record::TaskRecord;
-use isobox_domain::task_state::TaskState;
+use isobox_domain::task_state::{Standing, TaskState};
 use isobox_domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -40,6 +40,9 @@ pub(crate) struct Layout {
 /// The columns before that of the command, with the blanks behind them.
 const BEFORE_COMMAND: usize = 80;
 
+/// The columns of the task and its age.
+const TASK_AND_AGE: usize = 27;
+
 /// What a command needs at least to be told on the same line.
 const ROOM_FOR_COMMAND: usize = 40;
 
@@ -66,13 +69,13 @@ impl<W: Write> ListWriter<W> {
 
     /// Adds a record.
     pub(crate) fn add(&mut self, listed: &Listed) -> io::Result<()> {
-        let row = |layout| row(&listed.record, TaskState::of(&listed.record, &listed.events), layout);
+        let row = |layout| row(&listed.record, listed.state(), listed.standing, layout);
         self.write(row, || recorded(listed))
     }
 
     /// Adds a Task that is not on record yet, by the draft of its record.
     pub(crate) fn add_open(&mut self, draft: &TaskRecord, state: TaskState) -> io::Result<()> {
-        self.write(|layout| row(draft, state, layout), || open(draft, state))
+        self.write(|layout| row(draft, state, Standing::Newest, layout), || open(draft, state))
     }
 
     fn write(&mut self, row: impl Fn(Layout) -> String, document: impl Fn() -> Value) -> io::Result<()> {
@@ -103,9 +106,9 @@ impl<W: Write> ListWriter<W> {
     }
 }
 
-fn row(record: &TaskRecord, state: TaskState, layout: Layout) -> String {
+fn row(record: &TaskRecord, state: TaskState, standing: Standing, layout: Layout) -> String {
     let outcome = if state == TaskState::Running { "-" } else { record.outcome.name() };
-    let (task, age) = (record.task.to_string(), text::age(record.created_at, layout.now));
+    let (task, age) = (text::attempt(record, standing), text::age(record.created_at, layout.now));
     let changes = text::changes(text::summary(record));
     layout.line([&task, &age, state.name(), outcome, &changes], &text::command(&record.command))
 }
@@ -114,7 +117,9 @@ impl Layout {
     /// A line of the table. On a terminal without room for it, the command has a line of its own, and what is too long for
     /// that is cut.
     fn line(self, [task, age, state, outcome, changes]: [&str; 5], command: &str) -> String {
-        let before = format!("{task:<21}  {age:>4}  {state:<11}  {outcome:<22}  {changes:<12}  ");
+        // The mark of an attempt takes its room from the age.
+        let room = TASK_AND_AGE.saturating_sub(task.chars().count() + 1);
+        let before = format!("{task} {age:>room$}  {state:<11}  {outcome:<22}  {changes:<12}  ");
         match self.columns {
             None => before + command,
             Some(columns) if columns < BEFORE_COMMAND + ROOM_FOR_COMMAND => {
@@ -142,7 +147,7 @@ fn recorded(listed: &Listed) -> Value {
         "exit_code": record.exit.map(isobox_domain::outcome::Exit::passed_on),
         "changes": record.artifacts.change_set.map(|set| record_json::changes(&set)),
         "promotion": record_json::promotion(&listed.events),
-        "state": TaskState::of(record, &listed.events).name(),
+        "state": listed.state().name(),
     })
 }
 
@@ -162,4 +167,21 @@ fn open(draft: &TaskRecord, state: TaskState) -> Value {
         "promotion": record_json::promotion(&[]),
         "state": state.name(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mark_of_an_attempt_moves_no_column() {
+        let layout = Layout { now: Timestamp::nearest(0), columns: None };
+        let line = |task: &str, age: &str| layout.line([task, age, "superseded", "success", "-"], "true");
+        let plain = line("task-0123456789abcdef", "12m");
+        assert_eq!(plain.len(), BEFORE_COMMAND + "true".len());
+        for marked in [line("task-0123456789abcdef#2", "12m"), line("task-0123456789abcdef#12", "9d")] {
+            assert_eq!(marked.find("superseded"), plain.find("superseded"));
+        }
+        assert!(line("task-0123456789abcdef#123", "365d").starts_with("task-0123456789abcdef#123 365d  "));
+    }
 }

@@ -3,6 +3,7 @@
 use super::columns::wrapped;
 use crate::use_case::effective_policy::{Origin, PolicyValue};
 use isobox_domain::content::ContentId;
+use isobox_domain::finding::Finding;
 use isobox_ports::{PolicyError, PolicyFile};
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -45,7 +46,9 @@ pub(crate) fn document(values: &[PolicyValue], trust: Option<FileTrust>) -> Valu
 pub(crate) type Checked = (String, &'static str, Result<Option<PolicyFile>, PolicyError>);
 
 /// For programs: a document of schema `isobox.policy-check/v1`.
-pub(crate) fn checked(files: &[Checked]) -> Value {
+///
+/// `findings` are about files that are all valid.
+pub(crate) fn checked(files: &[Checked], findings: &[Finding]) -> Value {
     let told = |(path, of, read): &Checked| {
         let mistakes = read.as_ref().err().map(PolicyError::mistakes).unwrap_or_default();
         let mistakes = mistakes.iter().map(|mistake| json!({ "reason": mistake.reason, "hint": mistake.hint }));
@@ -56,6 +59,7 @@ pub(crate) fn checked(files: &[Checked]) -> Value {
         "schema": "isobox.policy-check/v1",
         "valid": is_valid,
         "files": files.iter().map(told).collect::<Vec<_>>(),
+        "findings": findings.iter().map(super::doctor::value).collect::<Vec<_>>(),
     })
 }
 

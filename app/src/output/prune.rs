@@ -5,7 +5,6 @@ use super::{columns, record_json};
 use crate::use_case::list::Listed;
 use crate::use_case::prune::Plan;
 use isobox_domain::pruning::Swept;
-use isobox_domain::task_state::TaskState;
 use isobox_domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -19,7 +18,7 @@ pub(crate) fn head(out: &mut dyn Write) -> io::Result<()> {
 pub(crate) fn row(out: &mut dyn Write, listed: &Listed, now: Timestamp) -> io::Result<()> {
     let record = &listed.record;
     let (task, age) = (record.task.to_string(), text::age(record.created_at, now));
-    let (state, changes) = (TaskState::of(record, &listed.events).name(), text::changes(text::summary(record)));
+    let (state, changes) = (listed.state().name(), text::changes(text::summary(record)));
     let fields = [task.as_str(), &age, state, record.outcome.name(), &changes];
     writeln!(out, "{}", line(fields, &text::command(&record.command)))
 }
@@ -52,7 +51,7 @@ pub(crate) fn doomed(listed: &Listed) -> Value {
         "record": listed.digest.to_string(),
         "attempt": record.attempt,
         "created_at": record.created_at.to_string(),
-        "state": TaskState::of(record, &listed.events).name(),
+        "state": listed.state().name(),
         "outcome": record.outcome.name(),
         "command": record_json::command(&record.command),
     })

@@ -25,6 +25,8 @@ pub(crate) enum Asking {
 /// Reviews on standard output, asks on standard error.
 pub(crate) struct StandardStreams<W: Write> {
     pub(crate) out: W,
+    /// How the attempt is called that is reviewed.
+    pub(crate) name: String,
     pub(crate) console: Console,
     pub(crate) asking: Asking,
     /// Tells that the Promotion goes on, once it is confirmed.
@@ -33,7 +35,7 @@ pub(crate) struct StandardStreams<W: Write> {
 
 impl<W: Write> Reviewer for StandardStreams<W> {
     fn begin(&mut self, plan: &PromotionPlan) -> Result<(), Failure> {
-        writeln!(self.out, "Promotion of {} into {}", plan.task, target(plan)).map_err(unwritten)
+        writeln!(self.out, "Promotion of {} into {}", self.name, target(plan)).map_err(unwritten)
     }
 
     fn line(&mut self, line: &ChangeLine, findings: &[Finding]) -> Result<(), Failure> {
@@ -57,7 +59,7 @@ impl<W: Write> StandardStreams<W> {
         if self.asking == Asking::AnsweredByFlag {
             return Ok(Confirmation::Flag);
         }
-        let question = format!("Promote {} into {}? Type yes to go on: ", plan.task, target(plan));
+        let question = format!("Promote {} into {}? Type yes to go on: ", self.name, target(plan));
         let answer = answer::ask(self.console, &question)
             .map_err(|error| unconfirmed("the answer could not be read").because(error))?;
         match (answer.as_deref(), answer::is_typed()) {

@@ -25,6 +25,9 @@ pub(crate) fn show(
     let mut field = |name: &str, value: String| writeln!(out, "{name:<12} {value}");
     let sentence = |text: &str| wrapped(text, VALUES, columns);
     field("task", record.task.to_string())?;
+    if record.attempt > 1 {
+        field("attempt", record.attempt.to_string())?;
+    }
     field("record", digest.to_string())?;
     field("command", text::command(&record.command))?;
     field("kind", record_json::kind(record.kind).to_owned())?;
@@ -40,6 +43,12 @@ pub(crate) fn show(
     field("source", source(record))?;
     field("workspace", workspace(record))?;
     field("changes", changes(record))?;
+    if let Some(git) = record.artifacts.workspace_git {
+        field(
+            "commits",
+            sentence(&format!("{} of its own, kept in the record; a promotion brings files alone", length(Some(git)))),
+        )?;
+    }
     for (name, artifact) in [("stdout", record.artifacts.stdout), ("stderr", record.artifacts.stderr)] {
         field(name, length(artifact))?;
     }

@@ -5,6 +5,8 @@ use isobox_domain::enforcement::Enforcement;
 use isobox_domain::escape::Escaped;
 use isobox_domain::outcome::Exit;
 use isobox_domain::record::{RecordedArgument, TaskRecord};
+use isobox_domain::task_id::AttemptName;
+use isobox_domain::task_state::Standing;
 use isobox_domain::timestamp::Timestamp;
 
 /// A command as a person could type it; words that a shell would take apart are quoted, hostile bytes escaped.
@@ -12,7 +14,8 @@ pub(crate) fn command(arguments: &[RecordedArgument]) -> String {
     arguments.iter().map(|argument| word(&argument.shown)).collect::<Vec<_>>().join(" ")
 }
 
-fn word(bytes: &[u8]) -> String {
+/// One word of a command line, as a person could type it.
+pub(crate) fn word(bytes: &[u8]) -> String {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./=:,@%+*".contains(byte);
     if !bytes.is_empty() && bytes.iter().all(is_plain) {
         return String::from_utf8_lossy(bytes).into_owned();
@@ -23,6 +26,14 @@ fn word(bytes: &[u8]) -> String {
     match escaped.replace("\\\\", "\\") == unescaped {
         true => format!("'{}'", unescaped.replace('\'', "'\\''")),
         false => format!("$'{}'", escaped.replace('\'', "\\'")),
+    }
+}
+
+/// A Task, and which attempt of it is meant where it has more than one.
+pub(crate) fn attempt(record: &TaskRecord, standing: Standing) -> String {
+    match (record.attempt, standing) {
+        (1, Standing::Newest) => record.task.to_string(),
+        (attempt, _) => AttemptName { task: record.task, attempt }.to_string(),
     }
 }
 

@@ -39,7 +39,11 @@ pub(crate) fn text(plan: &Plan, done: &Done) -> String {
 
 /// For people: where a roll-back led.
 pub(crate) fn rolled_back(target: &UpdateTarget, version: &Version) -> String {
-    format!("isobox {version} is back at {}; `isobox update --rollback` undoes that", Escaped(&target.file))
+    format!(
+        "isobox {version} is back at {}; a second `isobox update --rollback` goes forth again\n\
+         it stays until the next `isobox update`: `isobox update --check` says what that would install",
+        Escaped(&target.file)
+    )
 }
 
 /// For programs: a document of schema `isobox.update/v1`.

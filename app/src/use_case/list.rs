@@ -4,12 +4,33 @@ use crate::failure::Failure;
 use isobox_domain::content::ContentId;
 use isobox_domain::event::Event;
 use isobox_domain::record::{RecordEntry, TaskRecord};
+use isobox_domain::task_id::TaskId;
+use isobox_domain::task_state::{Standing, TaskState};
 use isobox_ports::{RecordLog, StoreError};
+use std::collections::HashSet;
 
 /// What a listing touches.
 #[derive(Clone, Copy)]
 pub(crate) struct Ports<'a> {
     pub(crate) records: &'a dyn RecordLog,
+}
+
+/// Tasks of which an attempt was met already, newest first. Those with one attempt alone are not kept: their number grows.
+#[derive(Debug, Default)]
+pub(crate) struct Met(HashSet<TaskId>);
+
+impl Met {
+    /// How an attempt stands among those of its Task that were met.
+    pub(crate) fn standing(&mut self, task: TaskId, attempt: u32) -> Standing {
+        match (attempt, self.0.contains(&task)) {
+            (_, true) => Standing::Followed,
+            (1, false) => Standing::Newest,
+            (_, false) => {
+                self.0.insert(task);
+                Standing::Newest
+            }
+        }
+    }
 }
 
 /// One line of a listing.
@@ -19,15 +40,25 @@ pub(crate) struct Listed {
     pub(crate) record: TaskRecord,
     /// Oldest first.
     pub(crate) events: Vec<Event>,
+    pub(crate) standing: Standing,
+}
+
+impl Listed {
+    /// Where it stands.
+    pub(crate) fn state(&self) -> TaskState {
+        TaskState::of(&self.record, &self.events, self.standing)
+    }
 }
 
 /// Hands every record to `each` in turn, until that fails. What is damaged is handed over as its error, and passed by.
+/// `met` are attempts that are not on record yet.
 pub(crate) fn list(
     ports: &Ports<'_>,
+    mut met: Met,
     each: &mut dyn FnMut(Result<Listed, StoreError>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     for entry in ports.records.list()? {
-        match entry.and_then(|entry| listed(ports.records, &entry)) {
+        match entry.and_then(|entry| listed(ports.records, &entry, &mut met)) {
             Ok(None) => {}
             Ok(Some(listed)) => each(Ok(listed))?,
             Err(error) => each(Err(error))?,
@@ -36,11 +67,16 @@ pub(crate) fn list(
     Ok(())
 }
 
-/// The record of `entry` with what happened to it; `None` if it is gone.
-pub(crate) fn listed(records: &dyn RecordLog, entry: &RecordEntry) -> Result<Option<Listed>, StoreError> {
+/// The record of `entry` with what happened to it; `None` if it is gone. `met` are newer attempts.
+pub(crate) fn listed(
+    records: &dyn RecordLog,
+    entry: &RecordEntry,
+    met: &mut Met,
+) -> Result<Option<Listed>, StoreError> {
+    let standing = met.standing(entry.task, entry.attempt);
     let Some(record) = records.load(&entry.record)? else { return Ok(None) };
     let events = events(records, &entry.record)?;
-    Ok(Some(Listed { digest: entry.record, record, events }))
+    Ok(Some(Listed { digest: entry.record, record, events, standing }))
 }
 
 /// The events about a record, oldest first.

@@ -4,7 +4,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::use_case::recover;
 use crate::use_case::select::{self, Selected};
 use isobox_domain::record::RecordEntry;
-use isobox_domain::task_id::TaskSelector;
+use isobox_domain::task_id::{TaskId, TaskSelector};
 use isobox_ports::{Clock, OpenAttempt, OpenAttempts, RecordLog, StoreError};
 
 /// What a look at open tasks touches.
@@ -64,6 +64,11 @@ pub(crate) fn select(ports: &Ports<'_>, selector: &TaskSelector, typed: &str) ->
             }
         }
         TaskSelector::Record(_) => recorded(selector),
+        TaskSelector::Attempt { of, attempt } => {
+            let of = select(ports, of, typed.rsplit_once('#').map_or(typed, |(of, _)| of))?;
+            let is_meant = |open: &dyn OpenAttempt| open.draft().attempt == *attempt;
+            if matches!(&of, Meant::Open(open) if is_meant(&**open)) { Ok(of) } else { recorded(selector) }
+        }
         TaskSelector::Prefix(prefix) => match by_prefix(open, prefix)? {
             Some(attempt) => match recorded(selector) {
                 Ok(Meant::Recorded(other)) if other.record.task != attempt.draft().task => Err(ambiguous(prefix)),
@@ -73,6 +78,15 @@ pub(crate) fn select(ports: &Ports<'_>, selector: &TaskSelector, typed: &str) ->
             None => recorded(selector),
         },
     }
+}
+
+/// The number of the newest attempt of a Task, on record or not.
+pub(crate) fn newest_attempt(ports: &Ports<'_>, task: TaskId) -> Result<u32, StoreError> {
+    let recorded = ports.records.list()?.filter_map(Result::ok).filter(|entry| entry.task == task);
+    let recorded = recorded.map(|entry| entry.attempt).max().unwrap_or_default();
+    let open = look(ports)?;
+    let open = open.iter().map(|attempt| attempt.draft()).filter(|draft| draft.task == task);
+    Ok(open.map(|draft| draft.attempt).max().unwrap_or_default().max(recorded))
 }
 
 fn by_prefix(open: Vec<Box<dyn OpenAttempt>>, prefix: &str) -> Result<Option<Box<dyn OpenAttempt>>, Failure> {

@@ -1,6 +1,7 @@
 //! Brings a reviewed Task Result into its trusted repository: plan, report, confirm, re-check, perform, record.
 
 use crate::failure::{Failure, FailureKind, one_line};
+use crate::output::text;
 use crate::use_case::attempt::{Progress, Tell};
 use crate::use_case::list;
 use crate::use_case::report::report;
@@ -13,6 +14,7 @@ use isobox_domain::policy::ViewLimit;
 use isobox_domain::promotion::{Candidate, PromotionPlan, PromotionRefusal, Repetition, TargetFacts};
 use isobox_domain::record::TaskRecord;
 use isobox_domain::report::{Finding, PromotionReport};
+use isobox_domain::task_state::Standing;
 use isobox_ports::{Attempts, Clock, IndexMode, ObjectStore, Promotion, RecordLog, TrustedRepository, Views};
 
 /// Room for the event of a Promotion and the lane that it goes to, in bytes: an event takes less than 1 MiB.
@@ -80,7 +82,9 @@ pub(crate) fn promote(
     reviewer: &mut dyn Reviewer,
     tell: Tell<'_>,
 ) -> Result<Promoted, Failure> {
-    let refused = |failure: Failure| failure.while_doing(format!("cannot promote {}", request.record.task));
+    let refused = |failure: Failure| {
+        failure.while_doing(format!("cannot promote {}", text::attempt(&request.record, Standing::Newest)))
+    };
     let plan = plan(ports, request).map_err(refused)?;
     rehearse(ports, &plan).map_err(refused)?;
     reviewer.begin(&plan)?;
@@ -105,7 +109,7 @@ fn plan(ports: &Ports<'_>, request: &PromotionRequest) -> Result<PromotionPlan, 
 
 fn refusal(refusal: PromotionRefusal, request: &PromotionRequest) -> Failure {
     let failure = Failure::new(FailureKind::PromotionRefused, refusal.to_string());
-    let failure = failure.with_hint(refusal.hint(request.record.task));
+    let failure = failure.with_hint(refusal.hint(&request.record));
     match refusal {
         PromotionRefusal::Dirty { first, count, .. } => {
             let rest = count.saturating_sub(first.len() as u64);

@@ -1,7 +1,7 @@
 //! Drops records that no rule keeps: first a plan, then, if it is wanted, an event for each and a sweep.
 
 use crate::failure::{Failure, FailureKind};
-use crate::use_case::list::{Listed, listed};
+use crate::use_case::list::{Listed, Met, listed};
 use isobox_domain::change::ChangeLine;
 use isobox_domain::content::ContentId;
 use isobox_domain::event::{Event, EventKind};
@@ -63,13 +63,16 @@ pub(crate) fn plan(
     each: &mut dyn FnMut(&Listed) -> Result<(), Failure>,
 ) -> Result<Plan, Failure> {
     let now = ports.clock.now();
+    let mut met = Met::default();
     let (mut judge, mut plan, mut is_first) = (Judge::new(retention, now), Plan::default(), true);
     for entry in ports.records.list()? {
         let entry = entry.map_err(|error| cannot_judge(error.into()))?;
         if std::mem::take(&mut is_first) && clockwork == Clockwork::Doubted {
             believe(retention, now, entry.committed_at)?;
         }
-        let Some(found) = listed(ports.records, &entry).map_err(|error| cannot_judge(error.into()))? else { continue };
+        let Some(found) = listed(ports.records, &entry, &mut met).map_err(|error| cannot_judge(error.into()))? else {
+            continue;
+        };
         let bytes = if retention.most_bytes.is_some() { length(ports.objects, &found.record)? } else { 0 };
         let candidate = Candidate { entry: &entry, record: &found.record, events: &found.events, bytes };
         match judge.judge(candidate) {

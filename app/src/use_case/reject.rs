@@ -1,12 +1,13 @@
 //! Turns a Task Result down: an event that Promotion asks about.
 
 use crate::failure::{Failure, FailureKind};
+use crate::output::text;
 use crate::use_case::list::events;
 use crate::use_case::select::Selected;
 use crate::use_case::view;
 use isobox_domain::event::{Event, EventKind};
 use isobox_domain::policy::ViewLimit;
-use isobox_domain::task_state::TaskState;
+use isobox_domain::task_state::{Standing, TaskState};
 use isobox_ports::{AppendError, Clock, ObjectStore, RecordLog, Views};
 
 /// What a rejection touches.
@@ -20,10 +21,12 @@ pub(crate) struct Ports<'a> {
 
 /// Appends the rejection. A result that was promoted is not rejected: its changes are in the repository.
 pub(crate) fn reject(ports: &Ports<'_>, selected: &Selected, reason: &str) -> Result<(), Failure> {
-    let cannot = |failure: Failure| failure.while_doing(format!("cannot reject {}", selected.record.task));
+    let cannot = |failure: Failure| {
+        failure.while_doing(format!("cannot reject {}", text::attempt(&selected.record, Standing::Newest)))
+    };
     let stored = ports.records.events(&selected.digest).map_err(|error| cannot(error.into()))?;
     let known: Vec<Event> = stored.iter().map(|stored| stored.event.clone()).collect();
-    if TaskState::of(&selected.record, &known) == TaskState::Promoted {
+    if TaskState::of(&selected.record, &known, Standing::Newest) == TaskState::Promoted {
         let promoted = Failure::new(FailureKind::General, "its result was promoted before; nothing was changed");
         return Err(cannot(promoted.with_hint("revert the changes in the repository itself")));
     }

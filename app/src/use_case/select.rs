@@ -31,13 +31,17 @@ pub(crate) fn select(ports: &Ports<'_>, selector: &TaskSelector, typed: &str) ->
         TaskSelector::Record(digest) => Some(*digest),
         TaskSelector::Full(task) | TaskSelector::ViewDirectory { task, .. } => newest_of(ports.records, *task)?,
         TaskSelector::Latest(back) => latest(ports.records, *back)?,
+        TaskSelector::Attempt { of, attempt } => Some(one_of(ports, of, *attempt, typed)?),
         TaskSelector::Prefix(prefix) => by_prefix(ports, prefix)?,
     };
     let not_found = || {
         let failure = Failure::new(FailureKind::TaskNotFound, format!("there is no task `{typed}` in this store"));
         let near = match selector {
             TaskSelector::Full(_) | TaskSelector::Prefix(_) => nearest(ports.records, typed),
-            TaskSelector::Latest(_) | TaskSelector::Record(_) | TaskSelector::ViewDirectory { .. } => None,
+            TaskSelector::Latest(_)
+            | TaskSelector::Record(_)
+            | TaskSelector::Attempt { .. }
+            | TaskSelector::ViewDirectory { .. } => None,
         };
         let failure =
             near.into_iter().fold(failure, |failure, task| failure.with_hint(format!("did you mean {task}?")));
@@ -46,6 +50,16 @@ pub(crate) fn select(ports: &Ports<'_>, selector: &TaskSelector, typed: &str) ->
     let digest = digest.ok_or_else(not_found)?;
     let record = ports.records.load(&digest)?.ok_or_else(not_found)?;
     Ok(Selected { digest, record })
+}
+
+/// One attempt of the Task that `of` means.
+fn one_of(ports: &Ports<'_>, of: &TaskSelector, attempt: u32, typed: &str) -> Result<ContentId, Failure> {
+    let newest = select(ports, of, typed.rsplit_once('#').map_or(typed, |(of, _)| of))?.record;
+    let (found, damage) = scan(ports.records, |entry| (entry.task, entry.attempt) == (newest.task, attempt), 1)?;
+    first_or_damage(found, damage)?.ok_or_else(|| {
+        let message = format!("{} has no attempt {attempt} on record; its newest is {}", newest.task, newest.attempt);
+        Failure::new(FailureKind::TaskNotFound, message).with_hint("`isobox list` shows every attempt")
+    })
 }
 
 fn newest_of(records: &dyn RecordLog, task: TaskId) -> Result<Option<ContentId>, StoreError> {
@@ -131,6 +145,18 @@ fn ambiguous(ports: &Ports<'_>, prefix: &str, found: &[RecordEntry]) -> Result<F
 /// Parses how a Task was named on the command line.
 pub(crate) fn parse(typed: &str) -> Result<TaskSelector, Failure> {
     typed.parse().map_err(|error: isobox_domain::task_id::ParseTaskSelectorError| {
-        Failure::new(FailureKind::TaskNotFound, error.to_string()).with_hint("`isobox list` shows the tasks of a store")
+        let failure = Failure::new(FailureKind::TaskNotFound, error.to_string());
+        let meant = meant(typed).into_iter();
+        let failure = meant.fold(failure, |failure, meant| failure.with_hint(format!("did you mean `{meant}`?")));
+        failure.with_hint("`isobox list` shows the tasks of a store")
     })
+}
+
+/// What was probably meant by a word that names no Task.
+fn meant(typed: &str) -> Option<String> {
+    let word = typed.trim_start_matches('@').to_lowercase();
+    let (name, back) = word.split_at(word.find('~').unwrap_or(word.len()));
+    let is_newest = ["latest", "last", "newest", "head"].contains(&name);
+    let meant = format!("@latest{back}");
+    (is_newest && meant.parse::<TaskSelector>().is_ok()).then_some(meant)
 }

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::use_case::list;
 use crate::use_case::select::Selected;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
+use isobox_domain::task_state::Standing;
 use isobox_ports::{RecordLog, StoreError};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -17,19 +18,31 @@ pub(crate) fn place(record: &TaskRecord) -> Option<PathBuf> {
     }
 }
 
+/// A record whose Workspace stands.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(crate) selected: Selected,
+    /// The Workspace.
+    pub(crate) root: PathBuf,
+    pub(crate) standing: Standing,
+}
+
 /// Hands every record whose Workspace still stands to `each`, with its place, newest first. What is damaged is handed over
 /// as its error, and passed by.
 pub(crate) fn each_standing(
     records: &dyn RecordLog,
-    each: &mut dyn FnMut(Result<(Selected, PathBuf), StoreError>) -> Result<(), Failure>,
+    each: &mut dyn FnMut(Result<Kept, StoreError>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    list::list(&list::Ports { records }, &mut |listed| {
+    list::list(&list::Ports { records }, list::Met::default(), &mut |listed| {
         let listed = match listed {
             Ok(listed) => listed,
             Err(error) => return each(Err(error)),
         };
         match place(&listed.record).filter(|root| is_directory(root)) {
-            Some(root) => each(Ok((Selected { digest: listed.digest, record: listed.record }, root))),
+            Some(root) => {
+                let selected = Selected { digest: listed.digest, record: listed.record };
+                each(Ok(Kept { selected, root, standing: listed.standing }))
+            }
             None => Ok(()),
         }
     })

@@ -1,11 +1,13 @@
 //! The adapters behind the user's own policy, behind a project's as it is written, and behind what is trusted.
 
-use super::Project;
-use crate::failure::{Failure, FailureKind, one_line};
+use super::{Location, Project};
+use crate::failure::{Failure, FailureKind};
 use crate::use_case::trusted_policy;
 use isobox_domain::escape::Escaped;
-use isobox_host::{FsPolicyPins, ReadPathError, ReadPaths, YamlPolicySource, YamlUserPolicy};
-use isobox_ports::{PolicyError, PolicyFile, PolicyPins, PolicySource};
+use isobox_domain::policy::read;
+use isobox_git::GixRepository;
+use isobox_host::{Directories, FsPolicyPins, ReadPaths, YamlPolicySource, YamlUserPolicy};
+use isobox_ports::{PolicyPins, PolicySource};
 use std::path::{Path, PathBuf};
 
 impl Project {
@@ -14,40 +16,15 @@ impl Project {
         YamlPolicySource::new(self.repository.root())
     }
 
-    /// The same, read. Where it asks to show what is never shown, it is no valid policy on this machine.
-    pub(crate) fn showable_policy(&self) -> Result<Option<PolicyFile>, PolicyError> {
-        let Some(file) = self.written_policy().read()? else { return Ok(None) };
-        let refusal = |path: &Vec<u8>| match self.resolve_read_paths(std::slice::from_ref(path)) {
-            // A path that is not there may be there on the next machine.
-            Ok(_) | Err(ReadPathError::Io { .. }) => None,
-            Err(error) => Some(one_line(&refused_read_path(error))),
-        };
-        match file.written.read.iter().flatten().take(MOST_CHECKED).find_map(refusal) {
-            None => Ok(Some(file)),
-            Some(problem) => Err(PolicyError::Invalid {
-                host_path: self.policy_path(),
-                position: None,
-                problem,
-                excerpt: None,
-                hint: Some(SMALLEST.into()),
-                further: Box::default(),
-            }),
-        }
-    }
-
     /// Host paths that `written` in a policy stand for; those that must not be exposed are refused.
     pub(crate) fn read_paths(&self, written: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, Failure> {
-        self.resolve_read_paths(written).map_err(refused_read_path)
-    }
-
-    fn resolve_read_paths(&self, written: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, ReadPathError> {
         if written.is_empty() {
             return Ok(Vec::new());
         }
-        let own = [self.directories.config(), self.directories.state(), self.directories.cache()];
-        let mut guarded: Vec<PathBuf> = own.into_iter().filter_map(Result::ok).collect();
-        guarded.extend([self.repository.common_dir().to_owned(), self.location.records.clone()]);
-        ReadPaths::new(self.directories.home(), &guarded).resolve(written)
+        let paths = exposable(&self.directories, &self.repository, &self.location).resolve(written);
+        paths.map_err(|error| {
+            Failure::new(FailureKind::Policy, error.to_string()).because(error).with_hint(read::ADVICE)
+        })
     }
 
     /// The user's own policy, a Ceiling over the project's.
@@ -83,13 +60,12 @@ impl Project {
     }
 }
 
-/// Most paths that are looked at to check a policy, which nobody may have trusted yet.
-const MOST_CHECKED: usize = 1000;
-/// What to do about a path that is not shown.
-const SMALLEST: &str = "name a file or directory that is there and holds no secrets: the smallest that will do";
-
-fn refused_read_path(error: ReadPathError) -> Failure {
-    Failure::new(FailureKind::Policy, error.to_string()).because(error).with_hint(SMALLEST)
+/// What `filesystem.read` may expose: no place of isobox's own, and nothing that is never exposed.
+pub(super) fn exposable(directories: &Directories, repository: &GixRepository, location: &Location) -> ReadPaths {
+    let own = [directories.config(), directories.state(), directories.cache()];
+    let mut guarded: Vec<PathBuf> = own.into_iter().filter_map(Result::ok).collect();
+    guarded.extend([repository.common_dir().to_owned(), location.records.clone()]);
+    ReadPaths::new(directories.home(), &guarded)
 }
 
 /// The JSON Schema of policy files.

@@ -1,24 +1,48 @@
 //! The adapters that look whether a machine and a project are ready.
 
-use super::Location;
+use super::policies::exposable;
+use super::{Location, Project};
 use isobox_git::{GixRepository, RepositoryProbe};
-use isobox_host::{Directories, FsPolicyPins, InstallationProbe, PolicyTrustProbe, YamlPolicySource};
+use isobox_host::{
+    Directories, FsPolicyPins, InstallationProbe, PolicyAskedProbe, PolicyTrustProbe, YamlPolicySource, YamlUserPolicy,
+};
 use isobox_ports::HostProbe;
-use isobox_sandbox::SandboxProbe;
+use isobox_sandbox::{BackendsProbe, SandboxProbe};
 use isobox_store::StoreProbe;
 use std::path::Path;
 
 /// Hands the probes of this machine, and of the project around `directory`, to `look`.
 pub(crate) fn with_probes<T>(directory: &Path, look: impl FnOnce(&[&dyn HostProbe]) -> T) -> T {
     let installation = InstallationProbe::of_this_process(env!("CARGO_PKG_VERSION"));
-    let (sandbox, repository) = (SandboxProbe::default(), RepositoryProbe::new(directory));
+    let (sandbox, backends) = (SandboxProbe::default(), BackendsProbe::default());
+    let repository = RepositoryProbe::new(directory);
     // What is refused is told by the probe of the repository; nothing else of it is looked at then.
     let Ok(usable) = GixRepository::discover(directory) else {
         return look(&[&installation, &sandbox, &repository]);
     };
-    let policy = YamlPolicySource::new(usable.root());
-    let store = StoreProbe::new(&Location::of_project(&usable).records);
-    let pins = FsPolicyPins::new(Directories::from_environment());
-    let trust = PolicyTrustProbe::new(policy.clone(), pins, usable.common_dir().to_owned());
-    look(&[&installation, &sandbox, &repository, &policy, &trust, &store])
+    let (policy, directories) = (YamlPolicySource::new(usable.root()), Directories::from_environment());
+    let location = Location::of_project(&usable);
+    let store = StoreProbe::new(&location.records);
+    let asked = asked(&policy, &directories, &usable, &location);
+    let trust = PolicyTrustProbe::new(policy.clone(), FsPolicyPins::new(directories), usable.common_dir().to_owned());
+    look(&[&installation, &sandbox, &backends, &repository, &policy, &trust, &asked, &store])
+}
+
+fn asked(
+    policy: &YamlPolicySource,
+    directories: &Directories,
+    repository: &GixRepository,
+    location: &Location,
+) -> PolicyAskedProbe {
+    let read_paths = exposable(directories, repository, location);
+    PolicyAskedProbe::new(policy.clone(), YamlUserPolicy::new(directories.clone()), read_paths)
+}
+
+impl Project {
+    /// Hands the probes that look whether anything starts under the project's policy to `look`.
+    pub(crate) fn with_policy_probes<T>(&self, look: impl FnOnce(&[&dyn HostProbe]) -> T) -> T {
+        let policy = YamlPolicySource::new(self.repository.root());
+        let asked = asked(&policy, &self.directories, &self.repository, &self.location);
+        look(&[&BackendsProbe::default(), &asked])
+    }
 }

@@ -66,7 +66,7 @@ fn a_rejected_result_is_not_promoted_unless_it_is_asked_for_again() {
 #[test]
 fn a_list_is_narrowed_to_states() {
     let project = Project::initialised(User::Current);
-    let (first, second) = (tool(&project, "echo one >> README.md"), tool(&project, "true"));
+    let (first, second) = (tool(&project, "echo one >> README.md"), tool(&project, "echo two >> README.md"));
     assert_eq!(project.isobox(&["reject", &first]).code, 0);
     let ids = |states: &[&str]| {
         let list = document(&project.isobox(&[&["list", "--json"], states].concat()));

@@ -132,6 +132,10 @@ fn every_shell_completes_commands_flags_and_values() {
     for shell in SHELLS {
         let Some(mut shell) = Shell::start(&project, shell) else { continue };
         shell.complete("isobox vers\t", "ion", "isobox 0.");
+        shell.complete("isobox help prom\t", "promote", "trusted repository");
+        shell.complete("isobox help policy che\t", "check", "every mistake");
+        shell.complete("isobox help exit-c\t", "exit-codes", "128+n");
+        shell.complete("isobox man workspace disp\t", "dispose", ".SH NAME");
         shell.complete("isobox list --state unrev\t", "unreviewed", "STATE");
         shell.complete("isobox run --backend ho\t -q -- echo o''ver", "host", "over");
         shell.complete("isobox run --backend host --network inh\t -q -- echo o''ver", "inherited", "over");

@@ -30,6 +30,68 @@ fn every_command_has_a_page_with_its_flags_and_examples() {
     assert_told(&page(&["workspace", "nothing"]), 2, &["there is no page", "hint: "]);
 }
 
+/// The headings of a page, in their order.
+fn headings(page: &str) -> Vec<&str> {
+    page.lines().filter_map(|line| line.strip_prefix(".SH ")).map(|heading| heading.trim_matches('"')).collect()
+}
+
+#[test]
+fn pages_have_the_sections_that_manual_pages_have_in_their_order() {
+    let project = Project::bare(User::Current);
+    let page = |words: &[&str]| project.isobox(&[&["man"], words].concat()).stdout;
+    assert_eq!(
+        headings(&page(&["rerun"])),
+        [
+            "NAME",
+            "SYNOPSIS",
+            "DESCRIPTION",
+            "OPTIONS",
+            "GLOBAL OPTIONS",
+            "EXIT STATUS",
+            "NOTES",
+            "EXAMPLES",
+            "SEE ALSO"
+        ]
+    );
+    let isobox = page(&[]);
+    let further = ["COMMANDS", "EXIT STATUS", "ENVIRONMENT", "FILES", "NOTES", "EXAMPLES", "SEE ALSO"];
+    assert!(headings(&isobox).ends_with(&further), "{isobox}");
+    assert!(isobox.contains(".TH isobox 1 \"\" \"isobox 0."), "{isobox}");
+    assert!(isobox.contains("XDG_STATE_HOME") && isobox.contains(".isobox/config.yaml"), "{isobox}");
+    let list = page(&["list"]);
+    assert_eq!(list.matches(".ds Aq").count(), 2, "{list}");
+    for told in [
+        "unreviewed: It ended",
+        "auto: On a terminal",
+        "never: Never",
+        "\\fB6\\fR",
+        "Possible values:",
+        "isobox list \\-\\-state unreviewed",
+    ] {
+        assert!(list.contains(told), "`{told}` is not in {list}");
+    }
+    assert!(!list.contains("\\fB127\\fR"), "{list}");
+    assert!(page(&["tool"]).contains("\\fB127\\fR"));
+    assert!(page(&["policy", "check"]).contains("\\fBisobox\\-policy\\fR(1), \\fBisobox\\fR(1)"));
+}
+
+#[test]
+fn help_of_a_command_is_what_the_command_says_of_itself() {
+    let project = Project::bare(User::Current);
+    let pages = fs::read_dir(isobox_tests::checkout().join("docs/commands")).expect("list the pages");
+    for page in pages {
+        let name = page.expect("a page").file_name().to_string_lossy().into_owned();
+        let words: Vec<&str> = name.trim_end_matches(".md").split('-').filter(|word| *word != "index").collect();
+        // A topic of the help is called `policy` as well.
+        if words != ["policy"] {
+            let help = project.isobox(&[&["help"], &words[..]].concat());
+            let own = project.isobox(&[&words[..], &["--help"]].concat());
+            assert_eq!((help.code, help.stdout), (0, own.stdout), "{words:?}");
+        }
+    }
+    assert_told(&project.isobox(&["help", "policy", "nothing"]), 2, &["there is no help for `policy nothing`"]);
+}
+
 #[test]
 fn every_command_shows_examples_in_its_help() {
     let project = Project::bare(User::Current);
@@ -62,6 +124,13 @@ fn a_word_that_is_nearly_right_is_answered_with_the_right_one() {
     let last = if task.ends_with('0') { '1' } else { '0' };
     let nearly = format!("{}{last}", &task[..task.len() - 1]);
     assert_told(&project.isobox(&["show", &nearly]), 5, &[&format!("did you mean {task}?")]);
+    for (typed, meant) in
+        [("latest", "@latest"), ("@last", "@latest"), ("newest~2", "@latest~2"), ("HEAD~", "@latest~")]
+    {
+        assert_told(&project.isobox(&["show", typed]), 5, &[&format!("hint: did you mean `{meant}`?")]);
+    }
+    assert_told(&project.isobox(&["cat", "latest:README.md"]), 5, &["did you mean `@latest`?"]);
+    assert_told(&project.isobox(&["export", "all", "../out"]), 5, &["did you mean `@all`?"]);
     assert_told(&project.isobox(&["promte", &task]), 2, &["promote"]);
     assert_told(&project.isobox(&["list", "--jsn"]), 2, &["--json"]);
 }

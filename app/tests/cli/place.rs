@@ -122,3 +122,59 @@ fn a_store_without_permission_is_told_before_anything_runs() {
         assert_told(&refused, 125, &["error: ", ".git/isobox"]);
     }
 }
+
+#[test]
+fn a_file_for_scripts_that_would_make_the_repository_unclean_is_refused_before_anything_starts() {
+    let project = Project::initialised(User::Current);
+    let id = ["tool", "--id-file", "made", "--", "true"];
+    let events = ["run", "--events=src/../src/made", "--", "true"];
+    for (arguments, flag) in [(&id[..], "--id-file made"), (&events, "--events src/../src/made")] {
+        let refused = project.isobox(arguments);
+        assert_told(&refused, 125, &[flag, "lies in the repository", "nothing was started", "or one that Git ignores"]);
+    }
+    assert_told(&project.isobox(&["tool", "--events", "README.md", "--", "true"]), 125, &["lies in the repository"]);
+    assert_eq!(project.git(&["status", "--porcelain"]), "");
+    assert!(project.isobox(&["list"]).stderr.contains("there is no task"));
+    project.write(".git/info/exclude", "made\n");
+    for arguments in [&id[..], &events, &id] {
+        let run = project.isobox(arguments);
+        assert_eq!(run.code, 0, "{run:?}");
+    }
+    assert!(project.read("made").starts_with("task-"));
+    let rerun = project.isobox(&["rerun", "--id-file", "other", "@latest"]);
+    assert_told(&rerun, 125, &["--id-file other lies in the repository"]);
+}
+
+#[test]
+fn where_a_repository_need_not_be_clean_a_file_for_scripts_in_it_is_warned_of() {
+    let project = Project::initialised(User::Current);
+    let text = project.read(".isobox/config.yaml").replace("\n    - reject_dirty_workspace_source\n", " []\n");
+    project.write_policy(&text);
+    project.commit_all("Need no clean repository");
+    let tool = project.isobox(&["tool", "--trust-policy", "--events", "made", "--", "true"]);
+    assert_told(&tool, 0, &["warning: --events made lies in the repository", "no result can be promoted until"]);
+}
+
+#[test]
+fn an_export_that_makes_the_repository_unclean_says_so_and_how_to_mend_it() {
+    let project = Project::initialised(User::Current);
+    tool(&project, "echo change >> README.md");
+    for (arguments, told) in [
+        (&["export", "@latest", "../scratch/out"][..], false),
+        (&["export", "@latest", ".isobox/tasks/out"], false),
+        (&["export", "@latest", "out"], true),
+        (&["export", "@all", "all/of"], true),
+    ] {
+        let exported = project.isobox(arguments);
+        assert_eq!((exported.code, exported.stderr.contains("warning: ")), (0, told), "{exported:?}");
+    }
+    let again = project.isobox(&["export", "--layout", "v1", "@latest", "src/out"]);
+    assert_told(
+        &again,
+        0,
+        &["src/out lies in the repository", "hint: move it elsewhere, or add the line `/src/out/` to"],
+    );
+    assert_eq!(project.isobox(&["tool", "--", "true"]).code, 125);
+    project.write(".git/info/exclude", "/src/out/\n/out/\n/all/of/\n");
+    assert_eq!(project.isobox(&["tool", "--", "true"]).code, 0);
+}

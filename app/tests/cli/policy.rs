@@ -2,7 +2,9 @@
 
 use crate::support::{assert_told, document};
 use isobox_tests::{Project, User};
+use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 const HEAD: &str = "api_version: isobox.dev/v1alpha1\nkind: ProjectPolicy\ntool_call:\n  enabled: true\n";
 
@@ -41,9 +43,10 @@ fn a_git_directory_of_another_repository_is_refused_by_a_check_and_before_anythi
         project.commit_all("Look");
         let git = root.join(".git").display().to_string();
         let told = format!("`{}` {relation} the Git directory `{git}`, which may hold hooks", path.display());
-        assert_told(&project.isobox(&["policy", "check"]), 3, &[&told, "hint: name a file or directory"]);
         let check = project.isobox(&["policy", "check", "--json"]);
-        assert_eq!((check.code, &document(&check)["files"][0]["valid"]), (3, &serde_json::json!(false)));
+        let findings = document(&check)["findings"].as_array().expect("findings").clone();
+        let found = findings.iter().find(|finding| finding["check"] == "policy.read").expect("it was looked at");
+        assert!(check.code == 1 && found["found"].as_str().is_some_and(|found| found.contains(&told)), "{check:?}");
         let read = path.display().to_string();
         let refused = project.isobox(&["run", "--trust-policy", "--read", &read, "--", "cat", &read]);
         assert_eq!((refused.code, refused.stdout.as_str()), (125, ""), "{refused:?}");
@@ -96,4 +99,82 @@ fn a_users_policy_that_is_invalid_stops_everything_and_is_named() {
     let tool = project.isobox(&["tool", "--", "true"]);
     assert_told(&tool, 125, &[".config/isobox/config.yaml:4:9: ", "has no meaning in a user's own policy"]);
     assert_told(&project.isobox(&["policy", "check"]), 3, &["config.yaml:4:9: "]);
+}
+
+/// Writes a policy, and what `policy check` and `doctor` find of it: the severity of `check`, and both exit codes.
+fn judged(project: &Project, text: &str, check: &str) -> (Value, [i32; 2]) {
+    project.write(".isobox/config.yaml", &format!("{HEAD}{text}"));
+    let (checked, doctor) = (project.isobox(&["policy", "check", "--json"]), project.isobox(&["doctor", "--json"]));
+    let codes = [checked.code, doctor.code];
+    let [checked, doctor] = [checked, doctor].map(|outcome| {
+        let told = document(&outcome)["findings"].clone();
+        told.as_array().expect("findings").iter().find(|finding| finding["check"] == check).cloned()
+    });
+    assert_eq!(checked, doctor, "they say the same");
+    (checked.unwrap_or_else(|| panic!("no {check} for {text}")), codes)
+}
+
+#[test]
+fn what_is_valid_and_lets_nothing_start_is_an_error_with_its_fix() {
+    let project = Project::bare(User::Current);
+    let missing = format!("filesystem:\n  read: [/usr, {}]\n", project.repository().join("missing").display());
+    for (text, check, found, fix) in [
+        (
+            "network:\n  allow: [example.org]\n",
+            "policy.sandbox",
+            "`network.allow` cannot be enforced",
+            "remove the rules",
+        ),
+        ("runtime_backend: landlock\n", "policy.sandbox", "does not have it", "ask for `auto`"),
+        (missing.as_str(), "policy.read", "/usr can be read\nlook at ", "name a file or directory that is there"),
+        ("filesystem:\n  read: [/etc]\n", "policy.read", "/etc/shadow", "holds no secrets"),
+    ] {
+        let (finding, codes) = judged(&project, text, check);
+        assert_eq!((finding["severity"].as_str(), codes), (Some("error"), [1, 1]), "{finding}");
+        assert!(finding["found"].as_str().expect("text").contains(found), "{finding}");
+        assert!(finding["fix"].as_str().expect("a fix").contains(fix), "{finding}");
+        let text = project.isobox(&["policy", "check"]);
+        assert!(text.stdout.contains("config.yaml: valid\n  error    policy."), "{text:?}");
+        assert_eq!(project.isobox(&["tool", "--trust-policy", "--", "true"]).code, 125, "{text:?}");
+    }
+}
+
+#[test]
+fn a_backend_that_contains_nothing_is_warned_of() {
+    let project = Project::bare(User::Current);
+    let (finding, codes) = judged(&project, "runtime_backend: host\n", "policy.sandbox");
+    assert_eq!((finding["severity"].as_str(), codes), (Some("warning"), [0, 0]), "{finding}");
+    assert!(finding["consequence"].as_str().expect("text").contains("contains nothing"), "{finding}");
+}
+
+#[test]
+fn a_path_that_is_there_and_cannot_be_read_is_warned_of() {
+    let project = Project::bare(User::Ordinary);
+    project.write("closed", "");
+    let closed = project.repository().join("closed");
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o200)).expect("chmod");
+    let text = format!("filesystem:\n  read: [{}]\n", closed.display());
+    let (finding, codes) = judged(&project, &text, "policy.read");
+    assert_eq!((finding["severity"].as_str(), codes), (Some("warning"), [0, 0]), "{finding}");
+    assert!(finding["found"].as_str().expect("text").contains("cannot be read: Permission denied"), "{finding}");
+}
+
+#[test]
+fn a_users_policy_that_is_invalid_is_an_error_of_doctor_too() {
+    let project = Project::initialised(User::Current);
+    user_policy(&project, "network:\n  default: dney\n");
+    let doctor = project.isobox(&["doctor"]);
+    assert!(doctor.code == 1 && doctor.stdout.contains("error    policy.user"), "{doctor:?}");
+    assert!(doctor.stdout.contains("fix    did you mean `deny`?"), "{doctor:?}");
+}
+
+#[test]
+fn every_mistake_has_its_hint_to_itself() {
+    let project = Project::bare(User::Current);
+    project.write(".isobox/config.yaml", &format!("{HEAD}netwrok: {{}}\nnetwork:\n  default: dney\n"));
+    let told = document(&project.isobox(&["policy", "check", "--json"]));
+    let mistakes = told["files"][0]["mistakes"].as_array().expect("mistakes").clone();
+    let hints: Vec<_> = mistakes.iter().map(|mistake| mistake["hint"].as_str()).collect();
+    assert_eq!(hints, [Some("did you mean `network`?"), Some("did you mean `deny`?")]);
+    assert!(mistakes.iter().all(|mistake| !mistake["reason"].as_str().expect("text").contains("hint: ")), "{told:#}");
 }

@@ -4,6 +4,7 @@ use crate::support::document;
 use isobox_tests::{Project, User, on_every_backend, outcome};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 
 #[test]
 fn a_command_line_that_cannot_be_understood_is_usage_or_125_around_a_workload() {
@@ -11,7 +12,8 @@ fn a_command_line_that_cannot_be_understood_is_usage_or_125_around_a_workload() 
     for (arguments, code) in [
         (&["list", "--bogus"][..], 2),
         (&["bogus"], 2),
-        (&[], 2),
+        (&["--quiet"], 2),
+        (&["policy", "--quiet"], 2),
         (&["promote"], 2),
         (&["cat", "no-colon"], 2),
         (&["tool", "--bogus", "--", "true"], 125),
@@ -30,8 +32,15 @@ fn a_command_line_that_cannot_be_understood_is_usage_or_125_around_a_workload() 
 #[test]
 fn a_slip_on_the_command_line_is_told_with_what_to_type_instead() {
     let project = Project::bare(User::Current);
+    project.write("made", "#!/bin/sh\n");
+    let made = project.repository().join("made");
+    std::fs::set_permissions(made, std::fs::Permissions::from_mode(0o755)).expect("chmod");
     for (arguments, message, hint) in [
-        (&[][..], "no command was given", "`isobox --help` lists the commands"),
+        (&["-q"][..], "no command was given", "`isobox --help` lists the commands"),
+        (&["sh", "-c", "echo hi"], "'sh'", "did you mean `show`, or `isobox tool -- sh -c 'echo hi'`?"),
+        (&["echo", "hi"], "'echo'", "did you mean `isobox tool -- echo hi`?"),
+        (&["-q", "./made", "x"], "'./made'", "did you mean `isobox tool -- ./made x`?"),
+        (&["./README.md"], "'./README.md'", "`isobox --help` lists the commands"),
         (&["lst"], "'lst'", "did you mean `list`? `isobox --help` lists the commands"),
         (&["diff"], "<TASK>", "isobox diff @latest"),
         (&["foo"], "'foo'", "`isobox --help` lists the commands"),
@@ -47,6 +56,18 @@ fn a_slip_on_the_command_line_is_told_with_what_to_type_instead() {
         assert!(told.starts_with("error: ") && told.contains(message), "{refused:?}");
         assert!(advice.contains(hint), "{refused:?}");
         assert!(!refused.stderr.contains("--source") && !refused.stderr.contains("'-- "), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_bare_command_shows_what_can_follow_it() {
+    let project = Project::bare(User::Current);
+    for (bare, asked) in
+        [(&[][..], &["-h"][..]), (&["policy"], &["policy", "-h"]), (&["workspace"], &["workspace", "-h"])]
+    {
+        let (bare, asked) = (project.isobox(bare), project.isobox(asked));
+        assert!(bare.stdout.contains("Usage: isobox"), "{bare:?}");
+        assert_eq!((bare.code, bare.stdout, bare.stderr.as_str()), (0, asked.stdout, ""));
     }
 }
 

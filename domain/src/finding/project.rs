@@ -1,8 +1,7 @@
-//! Findings about a project: its repository, policy, Views and Task Store.
+//! Findings about a project: its repository, Views and Task Store.
 
 use super::Finding;
-use crate::fact::{Fact, IgnoreCoverage, PolicyTrust, Refused, Room, StoreHealth, Trial};
-use crate::policy::ToolCalls;
+use crate::fact::{Fact, IgnoreCoverage, Refused, Room, StoreHealth, Trial};
 
 /// Below this a Task is refused: it is what the Task Store asks for before a workload starts.
 const LEAST_ROOM_BYTES: u64 = 16 << 20;
@@ -10,7 +9,7 @@ const LEAST_ROOM_BYTES: u64 = 16 << 20;
 const LITTLE_ROOM_BYTES: u64 = 1 << 30;
 /// As [`LITTLE_ROOM_BYTES`], in files.
 const LITTLE_ROOM_FILES: u64 = 10_000;
-const NO_TASKS: &str = "`isobox tool` and `isobox run` are refused in this project";
+pub(super) const NO_TASKS: &str = "`isobox tool` and `isobox run` are refused in this project";
 
 pub(super) fn judge(fact: &Fact) -> Option<Finding> {
     Some(match fact {
@@ -22,8 +21,6 @@ pub(super) fn judge(fact: &Fact) -> Option<Finding> {
         Fact::Repository(found) => repository(found),
         Fact::Dirt(first, count) => dirt(first, *count),
         Fact::Views(coverage) => views(coverage),
-        Fact::NoPolicy(_) | Fact::Policy(..) | Fact::BadPolicy(_) => policy(fact),
-        Fact::PolicyTrust(path, trust) => self::trust(path, *trust),
         Fact::Store(host_path, health) => store(host_path, health),
         Fact::StoreWritable(trial) => writable(trial),
         Fact::StoreRoom(room) => self::room(*room),
@@ -71,39 +68,6 @@ fn views(coverage: &Result<IgnoreCoverage, String>) -> Finding {
             .warning(dirties)
             .fix("run `git rm -r --cached .isobox/tasks`, and commit that"),
         Err(why) => Finding::project("views.ignored", tried, why).warning("whether Views are ignored is not known"),
-    }
-}
-
-fn policy(fact: &Fact) -> Finding {
-    let tried = "read the policy of the trusted checkout, strictly";
-    match fact {
-        Fact::Policy(path, ToolCalls::Enabled) => Finding::project("policy", tried, path),
-        Fact::Policy(path, ToolCalls::Disabled) => {
-            Finding::project("policy", tried, format!("{path}: `tool_call.enabled` is not true"))
-                .warning("`isobox tool` is refused in this project")
-                .fix("set it to true if agents may use `isobox tool` here")
-        }
-        Fact::NoPolicy(path) => Finding::project("policy", tried, format!("there is none at {path}"))
-            .warning("`isobox tool` is refused in this project")
-            .fix("run `isobox init`, and commit what it writes"),
-        Fact::BadPolicy(mistakes) => {
-            let found: Vec<_> = mistakes.iter().map(|mistake| mistake.reason.as_str()).collect();
-            let fix: Vec<_> = mistakes.iter().filter_map(|mistake| mistake.hint.as_deref()).collect();
-            Finding::project("policy", tried, found.join("\n"))
-                .error(NO_TASKS)
-                .fix_if_known((!fix.is_empty()).then(|| fix.join("\n")))
-        }
-        _ => Finding::project("policy", tried, ""),
-    }
-}
-
-fn trust(path: &str, trust: PolicyTrust) -> Finding {
-    let finding = Finding::project("policy.trust", "looked for the digest of the policy among those you trust", path);
-    match trust {
-        PolicyTrust::Given => finding,
-        PolicyTrust::Missing => finding
-            .warning("`isobox tool` and `isobox run` ask about it first, and are refused where nobody can answer")
-            .fix("look at it by `isobox policy show`, then run `isobox policy trust`"),
     }
 }
 

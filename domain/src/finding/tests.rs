@@ -1,9 +1,11 @@
 //! What facts mean.
 
 use super::*;
+use crate::enforcement::{Control, ControlReport, Enforcement};
 use crate::fact::{
-    Duplicate, IgnoreCoverage, Namespace, PolicyTrust, Refused, Relation, Room, Running, StoreHealth, Trial,
+    Duplicate, Exposable, IgnoreCoverage, Namespace, PolicyTrust, Refused, Relation, Room, Running, StoreHealth, Trial,
 };
+use crate::policy::{BackendChoice, BackendName, Capabilities, SandboxPolicy};
 
 fn one(fact: Fact) -> Finding {
     let found = findings(&[fact]);
@@ -112,4 +114,70 @@ fn an_old_bubblewrap_is_told_from_a_recent_one() {
         [severity(0, 7), severity(0, 8), severity(0, 11), severity(1, 0)],
         [Severity::Warning, Severity::Ok, Severity::Ok, Severity::Ok]
     );
+}
+
+fn backends() -> [Fact; 2] {
+    [BackendName::Bubblewrap, BackendName::Host].map(|backend| {
+        let enforcement = Enforcement::Enforced { mechanism: "namespaces".to_owned() };
+        let controls = vec![ControlReport { control: Control::Filesystem, enforcement }];
+        Fact::Backend(Box::new(Capabilities { backend, unavailable: None, controls, limitations: Vec::new() }))
+    })
+}
+
+/// What is said of a policy on a machine with `backends`.
+fn of_policy(asked: SandboxPolicy, backends: &[Fact]) -> Finding {
+    let found = findings(&[&[Fact::Asked(Box::new(asked))], backends].concat());
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.into_iter().next().expect("one")
+}
+
+#[test]
+fn a_policy_under_which_nothing_starts_anywhere_is_an_error_with_its_fix() {
+    let rules = SandboxPolicy { network_allow: vec!["example.org".to_owned()], ..SandboxPolicy::default() };
+    let backend = BackendChoice::Named(BackendName::Landlock);
+    let landlock = SandboxPolicy { backend, ..SandboxPolicy::default() };
+    for (asked, found, fix) in [
+        (rules, "`network.allow` cannot be enforced", "remove the rules"),
+        (landlock, "this version of isobox does not have it", "ask for `auto`"),
+    ] {
+        let finding = of_policy(asked, &backends());
+        assert_eq!((finding.check.as_str(), finding.severity), ("policy.sandbox", Severity::Error), "{finding:?}");
+        assert!(finding.found.contains(found) && finding.fix.is_some_and(|told| told.contains(fix)));
+    }
+}
+
+#[test]
+fn a_policy_is_not_blamed_for_a_machine_on_which_no_sandbox_starts() {
+    let finding = of_policy(SandboxPolicy::default(), &[]);
+    assert_eq!(finding.severity, Severity::Warning);
+    assert!(finding.consequence.is_some_and(|told| told.contains("`sandbox.starts`")));
+}
+
+#[test]
+fn a_policy_that_contains_nothing_is_a_warning_and_one_that_does_is_none() {
+    let host = SandboxPolicy { backend: BackendChoice::Named(BackendName::Host), ..SandboxPolicy::default() };
+    let finding = of_policy(host, &backends());
+    assert_eq!(finding.severity, Severity::Warning);
+    assert!(finding.consequence.is_some_and(|told| told.starts_with("it contains nothing")));
+    let finding = of_policy(SandboxPolicy::default(), &backends());
+    assert_eq!(
+        (finding.severity, finding.found.as_str()),
+        (Severity::Ok, "runtime_backend bubblewrap, network.default deny")
+    );
+}
+
+#[test]
+fn the_paths_of_a_policy_are_judged_together_and_by_the_worst_of_them() {
+    let path = |name: &str, found: Exposable| Fact::ReadPath(name.to_owned(), found);
+    let facts = [
+        path("/a", Exposable::Readable),
+        path("/b", Exposable::Unreadable("no".to_owned())),
+        path("/c", Exposable::Refused("look at `/c`: not there".to_owned())),
+    ];
+    let told =
+        |facts: &[Fact]| findings(facts).into_iter().map(|found| (found.severity, found.found)).collect::<Vec<_>>();
+    let lines = ["/a can be read", "/b cannot be read: no", "look at `/c`: not there"];
+    for (count, severity) in [(1, Severity::Ok), (2, Severity::Warning), (3, Severity::Error)] {
+        assert_eq!(told(&facts[..count]), [(severity, lines[..count].join("\n"))]);
+    }
 }

@@ -2,6 +2,9 @@
 
 use crate::escape::Escaped;
 
+/// What to do about a path that cannot be exposed.
+pub const ADVICE: &str = "name a file or directory that is there and holds no secrets: the smallest that will do";
+
 /// A place on the host that `filesystem.read` does not expose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Guard {

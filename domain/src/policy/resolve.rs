@@ -48,6 +48,28 @@ pub enum Refusal {
     },
 }
 
+impl Refusal {
+    /// What to do about it.
+    pub const fn hint(&self) -> &'static str {
+        match self {
+            Self::BackendUnavailable { backend: BackendName::Bubblewrap, .. } | Self::NoBackend { .. } => {
+                "install bubblewrap (Debian, Ubuntu: `apt install bubblewrap`), or ask for `host` by name, which contains nothing"
+            }
+            Self::BackendUnavailable { .. } => "ask for `auto` or `bubblewrap`; `host` contains nothing",
+            Self::NetworkAllow { .. } => "remove the rules and choose `network.default: deny` or `inherited`",
+        }
+    }
+
+    /// Whether the same policy can be followed on another machine, and this one lacks what it takes.
+    pub const fn is_of_this_machine(&self) -> bool {
+        match self {
+            Self::BackendUnavailable { backend, .. } => matches!(backend, BackendName::Bubblewrap),
+            Self::NoBackend { .. } => true,
+            Self::NetworkAllow { .. } => false,
+        }
+    }
+}
+
 /// Resolves what was asked for against `backends`, in order of preference.
 ///
 /// A named backend is taken or refused; `auto` takes the first that can start and enforces the containment of the

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::change::ChangeSummary;
+use crate::outcome::Outcome;
 use crate::policy::{BackendName, EffectivePolicy, SandboxPolicy};
 use crate::record::{OutputLoss, SandboxKind, TaskArtifacts, WorkspaceFate};
 use crate::source::{DirtyEntry, DirtyState};
@@ -23,7 +24,7 @@ fn at() -> Timestamp {
     Timestamp::nearest(0)
 }
 
-fn record() -> TaskRecord {
+pub(crate) fn record() -> TaskRecord {
     let summary = ChangeSummary { added: 2, ..Default::default() };
     let change_set = ChangeSetRef { id: ContentId::new([3; 32]), length: 40, summary };
     TaskRecord {
@@ -112,7 +113,16 @@ fn another_branch_at_the_same_commit_is_refused_naming_both() {
         refusal.to_string(),
         "trusted repository /home/ana/app is on no branch (detached at 05050505), but the task started from branch main"
     );
-    assert_eq!(refusal.hint(TaskId::new([1; 8])), "check out branch main, then promote again");
+    assert_eq!(refusal.hint(&record()), "check out branch main, then promote again");
+}
+
+#[test]
+fn what_cannot_be_promoted_of_a_later_attempt_is_answered_with_the_one_before() {
+    let later = TaskRecord { attempt: 3, ..record() };
+    for refusal in [PromotionRefusal::NothingToPromote, PromotionRefusal::Outcome(Outcome::LaunchFailure)] {
+        assert!(refusal.hint(&later).ends_with("; the attempt before this one is task-0707070707070707#2"));
+        assert!(!refusal.hint(&record()).contains('#'));
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What every implementation of [`HostProbe`] keeps.
 
 use crate::HostProbe;
-use isobox_domain::fact::{Fact, StoreHealth, Trial};
+use isobox_domain::fact::{Exposable, Fact, StoreHealth, Trial};
 use libtest_mimic::{Failed, Trial as Test};
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -77,7 +77,8 @@ fn failures_have_reasons(looked: &Looked) -> Result<(), Failed> {
         | Fact::Dirt(Err(why), _)
         | Fact::Views(Err(why)) => why.trim().is_empty(),
         Fact::Repository(Err(refused)) => refused.reason.trim().is_empty(),
-        Fact::BadPolicy(mistakes) => mistakes.is_empty(),
+        Fact::ReadPath(_, Exposable::Unreadable(why) | Exposable::Refused(why)) => why.trim().is_empty(),
+        Fact::BadPolicy(mistakes) | Fact::BadUserPolicy(mistakes) => mistakes.is_empty(),
         Fact::Store(_, StoreHealth::Damaged(reasons)) => reasons.is_empty(),
         _ => false,
     };

@@ -294,6 +294,9 @@ impl<'a> Field<'a> {
             Value::List(items) => {
                 Ok(items.iter().map(|node| Field { name: format!("an entry of {}", self.name), node }).collect())
             }
+            Value::Plain(text) if text.is_empty() => {
+                Err(self.expected("a list").with_hint(Some("write `[]` for a list without entries".to_owned())))
+            }
             _ => Err(self.expected("a list")),
         }
     }

@@ -4,6 +4,7 @@ use super::schema::FileKind;
 use super::{LONGEST_POLICY_BYTES, POLICY_PATH, PolicyProblem, parse_written};
 use isobox_domain::content::ContentId;
 use isobox_domain::escape::Escaped;
+use isobox_domain::fact::Refused;
 use isobox_ports::{Cause, PolicyError, PolicyFile, PolicySource};
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
@@ -67,11 +68,11 @@ impl YamlPolicySource {
         }
     }
 
-    fn in_full(&self, problem: &PolicyProblem) -> String {
+    fn in_full(&self, problem: &PolicyProblem) -> Refused {
         let place = problem.position.map(|at| format!(":{}:{}", at.line, at.column)).unwrap_or_default();
         let first = format!("{}{place}: {problem}", Escaped::path(&self.host_path()));
-        let hint = problem.hint.as_ref().map(|hint| format!("hint: {hint}"));
-        [Some(first), problem.excerpt.clone(), hint].into_iter().flatten().collect::<Vec<_>>().join("\n")
+        let lines: Vec<String> = [Some(first), problem.excerpt.clone()].into_iter().flatten().collect();
+        Refused { reason: lines.join("\n"), hint: problem.hint.clone() }
     }
 
     fn io(&self, source: impl Into<Cause>) -> PolicyError {

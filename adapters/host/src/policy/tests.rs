@@ -216,3 +216,10 @@ fn an_excerpt_is_escaped_cropped_and_its_caret_in_place() {
     assert!(long.excerpt.is_some_and(|excerpt| excerpt.len() < 300));
     assert!(long.problem.len() < 300, "{}", long.problem);
 }
+
+#[test]
+fn a_list_whose_entries_were_taken_out_is_answered_with_an_empty_one() {
+    let (line, column, problem, hint) = mistake("preflight:\n  rules:\n");
+    assert_eq!((line, column, problem.as_str()), (4, 8, "`preflight.rules` is a list, found nothing"));
+    assert_eq!(hint.as_deref(), Some("write `[]` for a list without entries"));
+}

@@ -31,14 +31,7 @@ fn is_candidate(choice: BackendChoice, name: BackendName) -> bool {
 }
 
 fn refused(refusal: Refusal) -> Failure {
-    let hint = match &refusal {
-        Refusal::BackendUnavailable { backend: BackendName::Bubblewrap, .. } | Refusal::NoBackend { .. } => {
-            "install bubblewrap (Debian, Ubuntu: `apt install bubblewrap`), or ask for `host` by name, which contains nothing"
-        }
-        Refusal::BackendUnavailable { .. } => "ask for `auto` or `bubblewrap`; `host` contains nothing",
-        Refusal::NetworkAllow { .. } => "remove the rules and choose `network.default: deny` or `inherited`",
-    };
-    Failure::new(FailureKind::General, refusal.to_string()).with_hint(hint)
+    Failure::new(FailureKind::General, refusal.to_string()).with_hint(refusal.hint())
 }
 
 /// Looks at the Preflight Rules that are in force.

@@ -61,6 +61,8 @@ fn an_installed_isobox_finds_a_newer_release_becomes_it_and_goes_back() {
 
     let back = run(&["--rollback"]);
     assert_eq!((back.code, machine.version(isobox)), (0, own.clone()), "{back:?}");
+    let said = "it stays until the next `isobox update`: `isobox update --check` says what that would install\n";
+    assert!(back.stdout.ends_with(said), "{back:?}");
     let forth = told(&["--rollback", "--json"]);
     assert_eq!((&forth["action"], &forth["installed"]), (&json!("rolled_back"), &json!("9.10.0")));
     assert_eq!(machine.listing("home/.local/bin").len(), 2);

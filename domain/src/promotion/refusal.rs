@@ -1,0 +1,122 @@
+//! Why a Task Result is not promoted, and what to do about it.
+
+use crate::git_oid::GitOid;
+use crate::outcome::Outcome;
+use crate::record::TaskRecord;
+use crate::task_id::{AttemptName, TaskId};
+use crate::timestamp::Timestamp;
+
+/// Why a Task Result is not promoted. Nothing was changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PromotionRefusal {
+    /// The attempt did not end in a way that gives a whole result.
+    #[error("the task ended with outcome `{}`, which cannot be promoted", .0.name())]
+    Outcome(Outcome),
+    /// The record was imported, and its result is a patch without a Change Set.
+    #[error("the task was imported from another tool, whose results cannot be promoted")]
+    Imported,
+    /// There is no changed path.
+    #[error("there is nothing to promote: the task changed nothing that could be")]
+    NothingToPromote,
+    /// The target is not the repository that the task started from.
+    #[error("{target} is not the repository that the task started from, {started_from}")]
+    OtherRepository {
+        /// The target's path, escaped for people.
+        target: String,
+        /// The source's path, escaped for people.
+        started_from: String,
+    },
+    /// HEAD is at another commit.
+    #[error(
+        "trusted repository {target} is at {}, but the task started from {}", found.short(), expected.short()
+    )]
+    HeadMoved {
+        /// The target's path, escaped for people.
+        target: String,
+        /// The commit that the task started from.
+        expected: GitOid,
+        /// Where HEAD is.
+        found: GitOid,
+    },
+    /// HEAD names another branch, or none.
+    #[error("trusted repository {target} is on {found}, but the task started from {expected}")]
+    OtherBranch {
+        /// The target's path, escaped for people.
+        target: String,
+        /// The branch that the task started from, in words.
+        expected: String,
+        /// Where HEAD is, in words.
+        found: String,
+    },
+    /// The repository has changes of its own.
+    #[error("trusted repository {target} is not clean: {} of its paths differ from HEAD", count)]
+    Dirty {
+        /// The target's path, escaped for people.
+        target: String,
+        /// The first of the paths, escaped for people.
+        first: Vec<String>,
+        /// How many there are.
+        count: u64,
+    },
+    /// The result was promoted before.
+    #[error("the task was promoted before, into {host_path} at {}", at)]
+    PromotedBefore {
+        /// Into which repository, escaped for people.
+        host_path: String,
+        /// When.
+        at: Timestamp,
+    },
+    /// A person turned the result down.
+    #[error("the task was rejected at {at}")]
+    Rejected {
+        /// When.
+        at: Timestamp,
+    },
+    /// What was approved is no longer so.
+    #[error("{what} changed after the promotion was shown")]
+    PlanChanged {
+        /// What, in words.
+        what: &'static str,
+    },
+}
+
+impl PromotionRefusal {
+    /// What to do about it.
+    pub fn hint(&self, record: &TaskRecord) -> String {
+        let task = record.task;
+        let hint = match self {
+            Self::NothingToPromote if record.artifacts.change_set.is_none() => {
+                format!("`isobox logs {task}` prints what it said")
+            }
+            _ => self.hint_of_task(task),
+        };
+        match (self, record.attempt.checked_sub(1)) {
+            (Self::Outcome(_) | Self::NothingToPromote, Some(attempt @ 1..)) => {
+                format!("{hint}; the attempt before this one is {}", AttemptName { task, attempt })
+            }
+            _ => hint,
+        }
+    }
+
+    fn hint_of_task(&self, task: TaskId) -> String {
+        match self {
+            Self::Outcome(_) => format!("`isobox show {task}` says why; `isobox rerun {task}` attempts it once more"),
+            Self::Imported => format!("review its patch with `isobox diff {task}`, and apply it with `git apply`"),
+            Self::NothingToPromote => format!("`isobox diff --stat {task}` lists what was not captured, and why"),
+            Self::OtherRepository { .. } => "name the right repository, or run the task again in this one".into(),
+            Self::HeadMoved { expected, .. } => {
+                format!(
+                    "`isobox rerun --current {task}` attempts it once more from here; or check out {} and promote there",
+                    expected.short()
+                )
+            }
+            Self::OtherBranch { expected, .. } => format!("check out {expected}, then promote again"),
+            Self::Dirty { .. } => "commit, stash or remove these changes, then promote again".into(),
+            Self::PromotedBefore { .. } => "pass --again to promote it once more".into(),
+            Self::Rejected { .. } => {
+                format!("`isobox rerun {task}` attempts it once more; or pass --again to promote it all the same")
+            }
+            Self::PlanChanged { .. } => "look at the promotion again, then confirm it".into(),
+        }
+    }
+}
