@@ -134,6 +134,16 @@ pub enum DefectKind {
         /// Which, as a sentence without its end.
         reason: String,
     },
+    /// What the transparency log or an older checkpoint says was there is not there any more, or is another.
+    History {
+        /// What, as a sentence without its end.
+        reason: String,
+    },
+    /// A checkpoint is not vouched for.
+    Signature {
+        /// Which and why, as a sentence without its end.
+        reason: String,
+    },
 }
 
 /// What is to be said of a store in one respect.
@@ -158,6 +168,27 @@ impl Verdict {
     }
 }
 
+/// What there was by which to tell whether a store is complete.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum LogLook {
+    /// The transparency log was not looked at: single records were verified.
+    #[default]
+    Left,
+    /// There is no log.
+    Absent,
+    /// Every COMMIT in the log was looked for.
+    Looked {
+        /// How many COMMITs the log has.
+        size: u64,
+        /// How many more the lanes have.
+        unlogged: u64,
+        /// Whether all of the log could be read.
+        is_whole: bool,
+        /// The keys that vouch for its newest checkpoint, by their names; none where no key is known.
+        vouched: Vec<String>,
+    },
+}
+
 /// What a verification read, and what it found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verification {
@@ -177,6 +208,8 @@ pub struct Verification {
     pub defects: Vec<Defect>,
     /// How many more there are.
     pub untold: u64,
+    /// What was seen of the transparency log.
+    pub log: LogLook,
 }
 
 impl Verification {
@@ -202,6 +235,9 @@ impl Verification {
         self.read_bytes += part.read_bytes;
         self.untold += part.untold;
         part.defects.into_iter().for_each(|defect| self.add(defect));
+        if part.log != LogLook::Left {
+            self.log = part.log;
+        }
     }
 
     /// Whether everything is as it was written.
@@ -214,10 +250,20 @@ impl Verification {
         self.told(self.has(|kind| matches!(kind, DefectKind::Damaged { .. })))
     }
 
-    /// Whether nothing is missing, as far as that can be told without a transparency log.
+    /// Whether nothing is missing: by what records refer to, the chains of the lanes, the transparency log, and older
+    /// checkpoints.
     pub fn completeness(&self) -> Verdict {
-        let is_broken = self.has(|kind| matches!(kind, DefectKind::Missing { .. } | DefectKind::Gap { .. }));
-        self.told(is_broken)
+        let is_broken = |kind: &DefectKind| {
+            matches!(kind, DefectKind::Missing { .. } | DefectKind::Gap { .. } | DefectKind::History { .. })
+        };
+        let told = self.told(self.has(is_broken));
+        match &self.log {
+            // Without a log, or with a part of it, nobody can tell whether the newest are there.
+            LogLook::Left | LogLook::Absent | LogLook::Looked { is_whole: false, .. } if told == Verdict::Holds => {
+                Verdict::Unknown
+            }
+            _ => told,
+        }
     }
 
     // What is not told can be of either kind.
@@ -231,9 +277,15 @@ impl Verification {
         }
     }
 
-    /// Whether somebody vouches for the store with a key. Nobody can yet: there is no transparency log.
-    pub const fn signature(&self) -> Verdict {
-        Verdict::Unknown
+    /// Whether somebody whose key is known vouches for the log.
+    pub fn signature(&self) -> Verdict {
+        if self.has(|kind| matches!(kind, DefectKind::Signature { .. })) {
+            return Verdict::Broken;
+        }
+        match &self.log {
+            LogLook::Looked { vouched, .. } if !vouched.is_empty() => self.told(false),
+            LogLook::Left | LogLook::Absent | LogLook::Looked { .. } => Verdict::Unknown,
+        }
     }
 
     fn has(&self, is_such: impl Fn(&DefectKind) -> bool) -> bool {
@@ -273,10 +325,29 @@ mod tests {
             (verification.integrity(), verification.completeness())
         };
         let damaged = DefectKind::Damaged { file: "a".into(), offset: 0, reason: "b".into(), object: None };
-        assert_eq!(with(damaged), (Verdict::Broken, Verdict::Holds));
+        assert_eq!(with(damaged), (Verdict::Broken, Verdict::Unknown));
         let missing = DefectKind::Missing { object: ContentId::new([1; 32]) };
         assert_eq!(with(missing), (Verdict::Holds, Verdict::Broken));
         assert_eq!(with(DefectKind::Gap { reason: "c".into() }), (Verdict::Holds, Verdict::Broken));
+        assert_eq!(with(DefectKind::History { reason: "d".into() }), (Verdict::Holds, Verdict::Broken));
         assert!(Verification::default().is_sound());
+    }
+    #[test]
+    fn completeness_and_signature_hold_only_by_a_log_that_somebody_vouches_for() {
+        let looked = |is_whole, vouched: &[&str]| {
+            let vouched = vouched.iter().map(ToString::to_string).collect();
+            let log = LogLook::Looked { size: 3, unlogged: 1, is_whole, vouched };
+            let verification = Verification { log, ..Verification::default() };
+            (verification.completeness(), verification.signature())
+        };
+        assert_eq!(looked(true, &["a"]), (Verdict::Holds, Verdict::Holds));
+        assert_eq!(looked(true, &[]), (Verdict::Holds, Verdict::Unknown));
+        assert_eq!(looked(false, &["a"]), (Verdict::Unknown, Verdict::Holds));
+        for log in [LogLook::Left, LogLook::Absent] {
+            let mut verification = Verification { log, ..Verification::default() };
+            assert_eq!((verification.completeness(), verification.signature()), (Verdict::Unknown, Verdict::Unknown));
+            verification.add(Defect::new(DefectKind::Signature { reason: "e".into() }, Vec::new()));
+            assert_eq!(verification.signature(), Verdict::Broken);
+        }
     }
 }

@@ -25,6 +25,7 @@ mod repository;
 mod runtime_backend;
 mod store_error;
 mod task_ids;
+mod transparency_log;
 mod v1;
 mod verifier;
 mod views;
@@ -48,6 +49,9 @@ pub use runtime_backend::{
 };
 pub use store_error::{StoreError, StoreErrorKind};
 pub use task_ids::TaskIds;
+pub use transparency_log::{
+    CheckpointSigner, Compared, Extended, Gaps, Inclusion, LaneGap, LogUpdates, Rebuilt, TransparencyLog,
+};
 pub use v1::{
     MAX_V1_FILE_BYTES, MAX_V1_RECORD_BYTES, V1Directories, V1Directory, V1Error, V1File, V1Format, V1Names,
     V1ParseError,

@@ -241,6 +241,11 @@ impl Index {
         self.sources.iter().filter_map(|source| source.chain_end(lane)).max_by_key(|end| end.sequence)
     }
 
+    /// The number of the last COMMIT of every lane.
+    pub(crate) fn last_sequences(&self) -> impl Iterator<Item = u64> {
+        (0..LANES).filter_map(|lane| self.chain_end(lane)).map(|end| end.sequence)
+    }
+
     /// Bytes that were found to be no entries.
     pub(crate) fn damage(&self) -> Vec<Damage> {
         let foreign = self.foreign.iter().map(|pack| Damage { pack: *pack, offset: 0, end: 0, record: None });
