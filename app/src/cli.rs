@@ -1,6 +1,7 @@
 //! The command line as it is typed: commands, flags, and their help.
 
 mod act;
+mod audit;
 mod doctor;
 mod learn;
 mod look;
@@ -19,6 +20,10 @@ mod workload;
 pub(crate) use act::{
     ActCommand, RejectArguments, RerunArguments, TaskArguments, WorkspaceCommand, WorkspaceDisposeArguments,
     WorkspaceListArguments,
+};
+pub(crate) use audit::{
+    AuditArguments, AuditCheckArguments, AuditCheckpointArguments, AuditCommand, AuditKeyArguments,
+    AuditProveArguments, AuditRebuildArguments,
 };
 pub(crate) use doctor::DoctorArguments;
 pub(crate) use learn::{CompletionsArguments, LearnCommand, ManArguments, ShellName};
@@ -160,8 +165,14 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  \
         isobox verify\n  \
         isobox verify @latest\n  \
-        isobox verify --sample today/30 --json")]
+        isobox verify --sample today/30 --json\n  \
+        isobox verify --since checkpoint")]
     Verify(VerifyArguments),
+    /// Log what is recorded under a key, so that nothing can be removed or made anew unseen
+    #[command(
+        after_help = "Examples:\n  isobox audit init-key\n  isobox audit checkpoint > checkpoint\n  isobox audit prove @latest > task.tlog-proof"
+    )]
+    Audit(AuditArguments),
     /// Check policies, show what holds, print their schema
     #[command(
         after_help = "Examples:\n  isobox policy check\n  isobox policy show --effective\n  isobox policy schema"

@@ -1,6 +1,7 @@
 //! Commands: what was typed, joined with its use case and its output.
 
 mod act;
+mod audit;
 mod completion;
 mod doctor;
 mod follow;
@@ -82,6 +83,7 @@ fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
         Command::Learn(LearnCommand::Man(arguments)) => man::man(&arguments),
         Command::Transfer(command) => transfer::transfer(console, &command),
         Command::Policy(arguments) => policy::policy(console, &arguments.command),
+        Command::Audit(arguments) => audit::audit(console, &arguments.command),
         Command::Verify(arguments) => verify::verify(console, &arguments),
         Command::Update(arguments) => update::update(console, &arguments),
         Command::Version(arguments) => help::version(&arguments),

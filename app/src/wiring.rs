@@ -2,12 +2,14 @@
 
 mod acting;
 mod attempts;
+mod audit;
 mod policies;
 mod probes;
 mod told_workspaces;
 mod transfer;
 mod update;
 
+pub(crate) use audit::{read_file, with_audit_keys};
 pub(crate) use policies::policy_schema;
 pub(crate) use probes::with_probes;
 pub(crate) use transfer::v1_directories;
@@ -22,7 +24,7 @@ use isobox_domain::record::RecordedArgument;
 use isobox_domain::task_id::TaskSelector;
 use isobox_git::{GixRepository, GixWorkspaces};
 use isobox_host::{
-    Directories, FsPolicyPins, FsProjectFiles, MaskKey, MaskKeyError, POLICY_PATH, RandomTaskIds, ReadPaths,
+    Directories, FsPolicyPins, FsProjectFiles, MaskKey, POLICY_PATH, PrivateFileError, RandomTaskIds, ReadPaths,
     SystemClock, YamlPolicySource, default_policy_text,
 };
 use isobox_ports::{Clock, ObjectStore, RecordLog, Verifier};
@@ -239,7 +241,7 @@ pub(crate) fn initialise(directory: Option<&Path>) -> Result<Initialised, Failur
 
 /// The arguments of a command as they may be kept; see [`Project::masked`].
 fn masked(directories: &Directories, arguments: &[Vec<u8>]) -> Result<Vec<RecordedArgument>, Failure> {
-    let key: RefCell<Option<Result<MaskKey, MaskKeyError>>> = RefCell::default();
+    let key: RefCell<Option<Result<MaskKey, PrivateFileError>>> = RefCell::default();
     let masked = masking::mask(arguments, &|secret| {
         let mut key = key.borrow_mut();
         let key = key.get_or_insert_with(|| MaskKey::load_or_create(directories));

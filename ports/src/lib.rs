@@ -10,6 +10,7 @@ pub mod fake;
 pub mod fault;
 
 mod attempts;
+mod audit_keys;
 mod capture_sink;
 mod clock;
 mod exports;
@@ -32,6 +33,7 @@ mod views;
 mod workspaces;
 
 pub use attempts::{Attempt, Attempts, ObjectWriter, Publishing, Role};
+pub use audit_keys::{AuditKeyError, AuditKeys, KeyKept};
 pub use capture_sink::{CaptureSink, CapturedRefs};
 pub use clock::Clock;
 pub use exports::{Export, ExportError, Exports};

@@ -13,7 +13,7 @@ mod update;
 
 use crate::error::damaged;
 use crate::store::{FsTaskStore, Shared};
-use isobox_domain::content::ContentId;
+use isobox_domain::content::{ContentId, hex};
 use isobox_domain::log::{LogLeaf, TreeHash, TreeHead};
 use isobox_ports::{
     CheckpointSigner, Compared, Extended, Gaps, Inclusion, LogUpdates, Rebuilt, StoreError, TellAdvance,
@@ -96,6 +96,15 @@ fn read_note(shared: &Shared, path: &str) -> Result<Option<Vec<u8>>, StoreError>
 fn require(shared: &Shared) -> Result<LogDir, StoreError> {
     let missing = || damaged("read", shared.layout.root.shown("log"), "it is missing");
     LogDir::find(&shared.layout)?.ok_or_else(missing)
+}
+
+impl FsTaskStore {
+    /// What tells the log of this store from all others: 16 hex digits that follow from the id of the store, and do not tell it.
+    pub fn log_name(&self) -> String {
+        let name =
+            blake3::derive_key("isobox.dev 2026 name of the log of a task store", &self.shared.layout.format.store.0);
+        hex(&name[..8])
+    }
 }
 
 /// The last leaf of every lane.

@@ -31,7 +31,7 @@ fn of_completeness(found: &Verification) -> String {
                 .to_owned()
         }
         LogLook::Looked { size, is_whole: false, .. } => {
-            format!("the log of {} is damaged, and was not compared whole", counted(*size, "COMMIT"))
+            format!("the log of {} is damaged, or not vouched for by the key that is known", counted(*size, "COMMIT"))
         }
         LogLook::Looked { size, unlogged, .. } => {
             let logged = format!("compared with the log of {}", counted(*size, "COMMIT"));

@@ -1,6 +1,7 @@
 //! The adapters that look whether a machine and a project are ready.
 
 use super::Location;
+use super::audit::ProjectLogProbe;
 use isobox_git::{GixRepository, RepositoryProbe};
 use isobox_host::{Directories, FsPolicyPins, InstallationProbe, PolicyTrustProbe, YamlPolicySource};
 use isobox_ports::HostProbe;
@@ -20,5 +21,6 @@ pub(crate) fn with_probes<T>(directory: &Path, look: impl FnOnce(&[&dyn HostProb
     let store = StoreProbe::new(&Location::of_project(&usable).records);
     let pins = FsPolicyPins::new(Directories::from_environment());
     let trust = PolicyTrustProbe::new(policy.clone(), pins, usable.common_dir().to_owned());
-    look(&[&installation, &sandbox, &repository, &policy, &trust, &store])
+    let log = ProjectLogProbe(&usable);
+    look(&[&installation, &sandbox, &repository, &policy, &trust, &store, &log])
 }
