@@ -35,7 +35,7 @@ pub(crate) use policy::{
 pub(crate) use policy_flags::PolicyFlags;
 pub(crate) use promote::PromoteArguments;
 pub(crate) use telling::{EventTarget, TellingFlags};
-pub(crate) use transfer::{ExportArguments, ImportArguments, LayoutName, TransferCommand};
+pub(crate) use transfer::{ExportArguments, FormatName, ImportArguments, LayoutName, TransferCommand};
 pub(crate) use update::UpdateArguments;
 pub(crate) use verify::{SampleFlag, VerifyArguments};
 pub(crate) use workload::{AttemptCommand, RunArguments, ToolArguments};

@@ -1,6 +1,7 @@
 //! Commands: what was typed, joined with its use case and its output.
 
 mod act;
+mod attestation;
 mod audit;
 mod completion;
 mod doctor;

@@ -1,6 +1,7 @@
 //! The `isobox` program as a person or a script meets it: commands, flags, streams, exit codes, files.
 
 mod act;
+mod attestation;
 mod audit;
 mod completion;
 mod doctor;
