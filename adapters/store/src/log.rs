@@ -7,6 +7,7 @@ mod lanes;
 mod leaves;
 mod logged;
 mod place;
+mod places;
 mod rebuild;
 mod tree;
 mod update;

@@ -357,3 +357,25 @@ fn processes_that_extend_a_log_at_once_log_everything_once() {
     let head = extend(records.path(), &signer).head;
     assert_eq!((head.size, compare(records.path(), &head).defects.len()), (80, 0));
 }
+
+#[test]
+fn commits_of_many_lanes_in_one_pack_are_logged_and_compared_as_those_of_packs_of_their_own() {
+    let (records, signer) = (tempfile::tempdir().unwrap(), TestSigner::new(1));
+    FsTaskStore::create(records.path()).unwrap();
+    let mut synthesis = Synthesis::new(records.path());
+    (0..65).for_each(|pack| synthesis.pack(5 * pack..5 * pack + 5, 0));
+    let before = extend(records.path(), &signer);
+    assert_eq!((before.added, before.gaps.len()), (325, 0));
+    // Every other pack, of which lanes 0 and 1 have the first and the last: what is between stays where it is.
+    let packs = support::packs(records.path());
+    let together: Vec<u8> = packs.iter().step_by(2).rev().flat_map(|pack| fs::read(pack).unwrap()).collect();
+    packs.iter().step_by(2).for_each(|pack| fs::remove_file(pack).unwrap());
+    let name = blake3::hash(&together).to_hex();
+    fs::write(records.path().join(format!("store/packs/{name}.pack")), together).unwrap();
+    assert_eq!(compare(records.path(), &before.head).defects, []);
+    let again = extend(records.path(), &signer);
+    assert_eq!((again.head, again.added), (before.head, 0));
+    fs::remove_dir_all(records.path().join("store/log")).unwrap();
+    let anew = extend(records.path(), &TestSigner::new(2));
+    assert_eq!((anew.head, anew.added, anew.gaps.len()), (before.head, 325, 0));
+}

@@ -102,7 +102,12 @@ impl Contents {
     }
 
     fn admit_commit(&mut self, id: ContentId, commit: &Commit) {
-        self.chain_ends.insert(commit.lane, ChainEnd { id, sequence: commit.sequence, time: commit.time });
+        let end = ChainEnd { id, sequence: commit.sequence, time: commit.time };
+        // Where packs were put together, the last COMMIT of a lane need not stand last.
+        let last = self.chain_ends.entry(commit.lane).or_insert(end);
+        if last.sequence <= end.sequence {
+            *last = end;
+        }
         self.named.extend(&commit.packs);
         let record = commit.record.id;
         match commit.committed {

@@ -1,13 +1,15 @@
 //! The COMMITs of all lanes: those of each lane, and all that are not logged yet in the order of the log.
 
 use super::LastLeaves;
-use super::lanes::{LaneCommits, Run, lanes_of};
+use super::lanes::{LaneCommits, Run};
+use super::places::{Place, Places};
 use crate::dir::is_no_file;
 use crate::error::{damaged, failed};
 use crate::index::{self, Pack, readable};
 use crate::lane_tail::{CommitEntry, entry_ending_at};
 use crate::layout::Layout;
 use crate::locks::{Sharing, lane_lock, lock};
+use crate::store::Shared;
 use isobox_domain::content::ContentId;
 use isobox_domain::log::{LeafKind, LogLeaf};
 use isobox_domain::timestamp::Timestamp;
@@ -23,53 +25,104 @@ use std::rc::Rc;
 /// Most COMMITs in a row that are logged as lost: a sequence that is further away was made up.
 const MOST_LOST: u64 = 1 << 16;
 
-/// Whether lanes are flushed before their COMMITs are taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flush {
-    /// What is taken is durable, and no writer can take it back.
-    First,
-    /// It may not be.
-    Never,
-}
-
-/// The COMMITs of every lane, behind the `last` ones.
-pub(super) fn lanes<'a>(
-    layout: &'a Layout,
-    last: &LastLeaves,
-    flush: Flush,
-) -> Result<Vec<LaneCommits<'a>>, StoreError> {
-    let mut runs: Vec<Vec<Run>> = (0..LANES).map(|_| Vec::new()).collect();
-    let mut add = |pack: Pack, file: &Rc<File>, length: u64| -> Result<(), StoreError> {
-        let found = lanes_of(layout, pack, file, length).map_err(failed("read", &pack.shown(layout)))?;
-        let kept = matches!(pack, Pack::Lane(_)).then(|| Rc::clone(file));
-        for (lane, sequence) in found {
-            runs[usize::from(lane)].push(Run { pack, file: kept.clone(), length, last: sequence });
-        }
-        Ok(())
-    };
+/// Every COMMIT that there is, by lane.
+pub(super) fn all_lanes(layout: &Layout) -> Result<Vec<LaneCommits<'_>>, StoreError> {
+    let mut found = Found::new(layout);
     // Lanes come first: one that is sealed in between is then found among the packs at the latest.
     for (lane, file) in index::open_lanes(layout)? {
         let Some(file) = file else { continue };
         let pack = Pack::Lane(lane);
-        let length = match flush {
-            Flush::First => settled_length(layout, lane, &file, passed(last, lane))?,
-            Flush::Never => {
-                file.metadata().map(|found| readable(found.len())).map_err(failed("read", &pack.shown(layout)))?
-            }
-        };
-        add(pack, &Rc::new(file), length)?;
+        let length = file.metadata().map(|found| readable(found.len())).map_err(failed("read", &pack.shown(layout)))?;
+        found.add(pack, Rc::new(file), length)?;
     }
-    for pack in index::list_packs(layout)?.into_iter().map(Pack::Sealed) {
-        let opened = pack.open(layout).and_then(|file| Ok((file.metadata()?.len(), file)));
-        match opened {
-            Ok((length, file)) => add(pack, &Rc::new(file), readable(length))?,
-            // What is in its place is told by whoever verifies; what was in it is missing.
-            Err(error) if is_no_file(&error) => {}
-            Err(error) => return Err(failed("open", &pack.shown(layout))(error)),
+    for pack in index::list_packs(layout)? {
+        found.add_sealed(Pack::Sealed(pack), |_| Ok(()))?;
+    }
+    Ok(found.lanes(&LastLeaves::default()))
+}
+
+/// The COMMITs of every lane behind the `last` ones. All of them are durable, and no writer can take one back.
+fn lanes_behind<'a>(shared: &'a Shared, last: &LastLeaves) -> Result<Vec<LaneCommits<'a>>, StoreError> {
+    let layout = &shared.layout;
+    let mut found = Found::new(layout);
+    for (lane, file) in index::open_lanes(layout)? {
+        let Some(file) = file else { continue };
+        let (pack, subject) = (Pack::Lane(lane), Pack::Lane(lane).shown(layout));
+        let length = settled_length(layout, lane, &file, passed(last, lane))?;
+        let places = found.scans.at_end_of_lane(lane, &file, length, passed(last, lane));
+        match places.map_err(failed("read", &subject))? {
+            Some(places) => found.add_places(pack, Some(Rc::new(file)), length, Rc::new(places)),
+            None => found.add(pack, Rc::new(file), length)?,
         }
     }
-    let numbered = (0..LANES).zip(runs);
-    Ok(numbered.map(|(lane, runs)| LaneCommits::new(layout, lane, passed(last, lane), runs)).collect())
+    let packs = shared.fresh_index()?.packs_behind(|lane| passed(last, lane));
+    for pack in packs {
+        found.add_sealed(pack, File::sync_data)?;
+    }
+    for dir in [&*layout.packs, &layout.lanes] {
+        dir.sync().map_err(failed("flush", &dir.shown("")))?;
+    }
+    Ok(found.lanes(last))
+}
+
+/// What was found in which files.
+struct Found<'a> {
+    layout: &'a Layout,
+    scans: Rc<Places<'a>>,
+    runs: Vec<Vec<Run>>,
+}
+
+impl<'a> Found<'a> {
+    fn new(layout: &'a Layout) -> Self {
+        Self { layout, scans: Rc::new(Places::new(layout)), runs: (0..LANES).map(|_| Vec::new()).collect() }
+    }
+
+    fn add(&mut self, pack: Pack, file: Rc<File>, length: u64) -> Result<(), StoreError> {
+        let places = self.scans.in_file(pack, &file, length).map_err(failed("read", &pack.shown(self.layout)))?;
+        let kept = matches!(pack, Pack::Lane(_)).then_some(file);
+        self.add_runs(pack, kept, length, &places, None);
+        Ok(())
+    }
+
+    fn add_sealed(&mut self, pack: Pack, settle: impl Fn(&File) -> io::Result<()>) -> Result<(), StoreError> {
+        let opened = pack.open(self.layout).and_then(|file| {
+            settle(&file)?;
+            Ok((readable(file.metadata()?.len()), file))
+        });
+        match opened {
+            Ok((length, file)) => self.add(pack, Rc::new(file), length),
+            // What is in its place is told by whoever verifies; what was in it is missing, or in another pack now.
+            Err(error) if is_no_file(&error) || error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(failed("open", &pack.shown(self.layout))(error)),
+        }
+    }
+
+    fn add_places(&mut self, pack: Pack, file: Option<Rc<File>>, length: u64, places: Rc<Vec<Place>>) {
+        self.add_runs(pack, file, length, &places, Some(Rc::clone(&places)));
+    }
+
+    /// Adds a run for every lane of which there are `places`.
+    fn add_runs(
+        &mut self,
+        pack: Pack,
+        file: Option<Rc<File>>,
+        length: u64,
+        places: &[Place],
+        kept: Option<Rc<Vec<Place>>>,
+    ) {
+        for of_lane in places.chunk_by(|one, next| one.lane == next.lane) {
+            let Place { lane, sequence: first, .. } = of_lane[0];
+            let run = Run { pack, file: file.clone(), length, first, places: kept.clone() };
+            self.runs[usize::from(lane)].push(run);
+        }
+    }
+
+    fn lanes(self, last: &LastLeaves) -> Vec<LaneCommits<'a>> {
+        let Self { layout, scans, runs } = self;
+        let numbered = (0..LANES).zip(runs);
+        let lane = |(lane, runs)| LaneCommits::new(layout, Rc::clone(&scans), lane, passed(last, lane), runs);
+        numbered.map(lane).collect()
+    }
 }
 
 /// The number of the last COMMIT of a lane that is logged.
@@ -127,8 +180,8 @@ pub(super) struct NextLeaves<'a> {
 
 impl<'a> NextLeaves<'a> {
     /// Those behind `last`.
-    pub(super) fn new(layout: &'a Layout, last: LastLeaves, on_gap: Gaps) -> Result<Self, StoreError> {
-        let lanes = lanes(layout, &last, Flush::First)?;
+    pub(super) fn new(shared: &'a Shared, last: LastLeaves, on_gap: Gaps) -> Result<Self, StoreError> {
+        let (layout, lanes) = (&shared.layout, lanes_behind(shared, &last)?);
         let next = lanes.iter().map(|_| None).collect();
         let mut leaves = Self { layout, lanes, last, next, heads: BinaryHeap::new(), on_gap, gaps: Vec::new() };
         (0..LANES).try_for_each(|lane| leaves.advance(lane))?;

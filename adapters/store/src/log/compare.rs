@@ -1,21 +1,33 @@
 //! Comparing every leaf with the COMMIT that it tells of.
 
-use super::commits::{Flush, lanes, leaf_of};
+use super::commits::{all_lanes, leaf_of};
 use super::lanes::LaneCommits;
-use super::place::LogDir;
+use super::require;
 use super::tree::Tree;
-use super::{LastLeaves, require};
 use crate::lane_tail::CommitEntry;
 use crate::store::Shared;
 use isobox_domain::log::{LeafKind, LogLeaf, TreeHead};
 use isobox_domain::verification::{Affected, Defect, DefectKind, Verification};
 use isobox_ports::{Advance, Compared, StoreError, StoreErrorKind, TellAdvance};
+use std::io;
 
 pub(super) fn compare(shared: &Shared, head: &TreeHead, tell: TellAdvance<'_>) -> Result<Compared, StoreError> {
+    match try_compare(shared, head, tell) {
+        // A pack went while it was being read: what was in it is somewhere else now.
+        Err(error) if has_vanished(&error) => try_compare(shared, head, tell),
+        compared => compared,
+    }
+}
+
+fn has_vanished(error: &StoreError) -> bool {
+    error.source.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
+fn try_compare(shared: &Shared, head: &TreeHead, tell: TellAdvance<'_>) -> Result<Compared, StoreError> {
     let log = require(shared)?;
     let mut found = Compared { is_whole: true, ..Compared::default() };
     match Tree::open(&log, *head) {
-        Ok(tree) => Comparison::new(shared, &log)?.run(&tree, &mut found, tell)?,
+        Ok(tree) => Comparison::new(shared)?.run(&tree, &mut found, tell)?,
         Err(error) => take_damage(&mut found, error)?,
     }
     Ok(found)
@@ -29,8 +41,8 @@ struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    fn new(shared: &'a Shared, _log: &LogDir) -> Result<Self, StoreError> {
-        let lanes = lanes(&shared.layout, &LastLeaves::default(), Flush::Never)?;
+    fn new(shared: &'a Shared) -> Result<Self, StoreError> {
+        let lanes = all_lanes(&shared.layout)?;
         Ok(Self { ahead: lanes.iter().map(|_| None).collect(), lanes })
     }
 

@@ -1,70 +1,72 @@
-//! The COMMITs of one lane, one after the other, across the packs that it was sealed into.
+//! The COMMITs of one lane in their order, whatever packs they stand in: compaction puts those of many lanes into one.
 
+use super::places::{Place, Places};
 use crate::error::failed;
 use crate::index::Pack;
 use crate::lane_tail::{CommitEntry, entry_ending_at};
 use crate::layout::Layout;
-use crate::pack_scan::{PackScan, Step};
 use isobox_ports::StoreError;
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io;
 use std::rc::Rc;
 
 /// COMMITs of one lane in one file.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Run {
     pub(super) pack: Pack,
     /// Of a lane, which may be sealed meanwhile.
     pub(super) file: Option<Rc<File>>,
     /// How much of the file is looked at.
     pub(super) length: u64,
-    /// The number of the last COMMIT.
-    pub(super) last: u64,
+    /// The least number of a COMMIT in it.
+    pub(super) first: u64,
+    /// Where they stand, if that is known already.
+    pub(super) places: Option<Rc<Vec<Place>>>,
+}
+
+/// A run that is gone through.
+#[derive(Debug)]
+struct OpenRun {
+    pack: Pack,
+    file: Rc<File>,
+    places: Rc<Vec<Place>>,
+    /// Which of the places is next.
+    at: usize,
 }
 
 /// The COMMITs of a lane, from one on.
 #[derive(Debug)]
 pub(super) struct LaneCommits<'a> {
     layout: &'a Layout,
+    scans: Rc<Places<'a>>,
     lane: u8,
     /// The number of the last COMMIT that was handed over, or passed over.
     passed: u64,
-    runs: VecDeque<Run>,
-    /// The run that is gone through, and where its COMMITs end, the next one last.
-    open: Option<(Rc<File>, Pack, Vec<u64>)>,
+    /// Those that begin later, in the order in which they do.
+    waiting: VecDeque<Run>,
+    open: Vec<OpenRun>,
 }
 
 impl<'a> LaneCommits<'a> {
     /// Those with a number over `passed`.
-    pub(super) fn new(layout: &'a Layout, lane: u8, passed: u64, mut runs: Vec<Run>) -> Self {
-        runs.retain(|run| run.last > passed);
-        runs.sort_by_key(|run| run.last);
-        Self { layout, lane, passed, runs: runs.into(), open: None }
+    pub(super) fn new(layout: &'a Layout, scans: Rc<Places<'a>>, lane: u8, passed: u64, mut runs: Vec<Run>) -> Self {
+        runs.sort_by_key(|run| run.first);
+        Self { layout, scans, lane, passed, waiting: runs.into(), open: Vec::new() }
     }
 
     /// The next COMMIT with a number over all before.
     pub(super) fn next(&mut self) -> Result<Option<CommitEntry>, StoreError> {
         loop {
-            let Some((file, pack, ends)) = &mut self.open else {
-                let Some(run) = self.runs.pop_front() else { return Ok(None) };
-                let subject = run.pack.shown(self.layout);
-                let opened = self.load(run).map_err(failed("read", &subject))?;
-                self.open = Some(opened);
-                continue;
-            };
-            let Some(end) = ends.pop() else {
-                self.open = None;
-                continue;
-            };
-            let found = entry_ending_at(file, self.layout.format.store, end);
-            let found = found.map_err(failed("read", &pack.shown(self.layout)))?;
-            // A lane that was sealed while it was listed is met twice.
+            let Some((at, sequence)) = self.least()? else { return Ok(None) };
+            let run = &mut self.open[at];
+            let end = u64::from(run.places[run.at].end);
+            run.at += 1;
+            let found = entry_ending_at(&run.file, self.layout.format.store, end);
+            let found = found.map_err(failed("read", &run.pack.shown(self.layout)))?;
             if let Some(found) = found
-                && found.commit.lane == self.lane
-                && found.commit.sequence > self.passed
+                && (found.commit.lane, found.commit.sequence) == (self.lane, sequence)
             {
-                self.passed = found.commit.sequence;
+                self.passed = sequence;
                 return Ok(Some(found));
             }
         }
@@ -75,69 +77,23 @@ impl<'a> LaneCommits<'a> {
         self.passed = self.passed.max(passed);
     }
 
-    fn load(&self, run: Run) -> io::Result<(Rc<File>, Pack, Vec<u64>)> {
-        let file = match run.file {
-            Some(file) => file,
-            None => Rc::new(run.pack.open(self.layout)?),
-        };
-        let ends = match self.ends_backwards(&file, run.length)? {
-            Some(ends) => ends,
-            None => ends_by_scan(self.layout, run.pack, &file, run.length, self.lane)?,
-        };
-        Ok((file, run.pack, ends))
-    }
-
-    /// Where COMMITs end, from the last one back by what each says of its own length; `None` where that leads astray.
-    fn ends_backwards(&self, file: &File, length: u64) -> io::Result<Option<Vec<u64>>> {
-        let (mut ends, mut end) = (Vec::new(), length);
-        while end > 0 {
-            let Some(found) = entry_ending_at(file, self.layout.format.store, end)? else { return Ok(None) };
-            if found.commit.lane != self.lane {
-                return Ok(None);
-            }
-            if found.commit.sequence <= self.passed {
-                break;
-            }
-            ends.push(end);
-            let Some(before) = found.offset.checked_sub(found.commit.span) else { return Ok(None) };
-            end = before;
-        }
-        Ok(Some(ends))
-    }
-}
-
-/// Where the COMMITs of a lane end, the first one last, by going through the whole file.
-fn ends_by_scan(layout: &Layout, pack: Pack, file: &File, length: u64, lane: u8) -> io::Result<Vec<u64>> {
-    let mut scan = PackScan::new(layout.format.store, pack, file, 0, length);
-    let mut ends = Vec::new();
-    while let Some(step) = scan.find_next()? {
-        if let Step::Commit { commit, end, .. } = step
-            && commit.lane == lane
-        {
-            ends.push((commit.sequence, end));
+    /// The run with the least number over those that were passed, and that number.
+    fn least(&mut self) -> Result<Option<(usize, u64)>, StoreError> {
+        loop {
+            let (lane, passed) = (self.lane, self.passed);
+            // What was met before is met again where a lane was sealed, or a pack compacted, meanwhile.
+            self.open.retain_mut(|run| {
+                let rest = &run.places[run.at..];
+                run.at += rest.partition_point(|place| (place.lane, place.sequence) <= (lane, passed));
+                run.places.get(run.at).is_some_and(|place| place.lane == lane)
+            });
+            let numbered = self.open.iter().map(|run| run.places[run.at].sequence).enumerate();
+            let least = numbered.min_by_key(|(_, sequence)| *sequence);
+            let is_first = |run: &Run| least.is_none_or(|(_, sequence)| run.first <= sequence);
+            let Some(run) = self.waiting.pop_front_if(|run| is_first(run)) else { return Ok(least) };
+            let subject = run.pack.shown(self.layout);
+            let opened = self.scans.open(&run).map_err(failed("read", &subject))?;
+            self.open.push(OpenRun { pack: run.pack, file: opened.0, places: opened.1, at: 0 });
         }
     }
-    ends.sort_unstable();
-    Ok(ends.into_iter().rev().map(|(_, end)| end).collect())
-}
-
-/// The lanes of which a file has COMMITs, each with the last number there.
-pub(super) fn lanes_of(layout: &Layout, pack: Pack, file: &File, length: u64) -> io::Result<Vec<(u8, u64)>> {
-    if length == 0 {
-        return Ok(Vec::new());
-    }
-    // A lane is sealed into packs of its own.
-    if let Some(found) = entry_ending_at(file, layout.format.store, length)? {
-        return Ok(vec![(found.commit.lane, found.commit.sequence)]);
-    }
-    let mut scan = PackScan::new(layout.format.store, pack, file, 0, length);
-    let mut last: Vec<(u8, u64)> = Vec::new();
-    while let Some(step) = scan.find_next()? {
-        let Step::Commit { commit, .. } = step else { continue };
-        match last.iter_mut().find(|(lane, _)| *lane == commit.lane) {
-            Some((_, sequence)) => *sequence = commit.sequence.max(*sequence),
-            None => last.push((commit.lane, commit.sequence)),
-        }
-    }
-    Ok(last)
 }

@@ -1,7 +1,7 @@
 //! The leaves of a tree whose files may be damaged: from bundles that are whole, else from the lanes.
 
 use super::LastLeaves;
-use super::commits::{Flush, lanes, leaf_of, passed};
+use super::commits::{all_lanes, leaf_of, passed};
 use super::lanes::LaneCommits;
 use super::place::LogDir;
 use super::tree::{read_bundle, read_tile};
@@ -25,7 +25,7 @@ pub(super) struct Salvage<'a> {
 impl<'a> Salvage<'a> {
     /// Of a tree of `size` leaves.
     pub(super) fn new(layout: &'a Layout, log: &'a LogDir, size: u64) -> Result<Self, StoreError> {
-        let lanes = lanes(layout, &LastLeaves::default(), Flush::Never)?;
+        let lanes = all_lanes(layout)?;
         let ahead = lanes.iter().map(|_| None).collect();
         Ok(Self { log, size, lanes, ahead, last: LastLeaves::default() })
     }

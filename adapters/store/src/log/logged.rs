@@ -63,9 +63,9 @@ fn read(layout: &Layout) -> io::Result<Option<Vec<u64>>> {
 
 /// Where the last leaves stand, as far as that is known.
 #[derive(Clone, Debug)]
-pub(super) struct Places(Vec<u64>);
+pub(super) struct LastPlaces(Vec<u64>);
 
-impl Places {
+impl LastPlaces {
     /// What was kept by the update before.
     pub(super) fn read(layout: &Layout) -> Self {
         let read = read(layout).ok().flatten();

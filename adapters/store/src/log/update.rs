@@ -2,7 +2,7 @@
 
 use super::append::Appender;
 use super::commits::{NextLeaves, passed};
-use super::logged::{Places, last_leaves};
+use super::logged::{LastPlaces, last_leaves};
 use super::place::LogDir;
 use super::tree::{LEVELS, Tree};
 use super::{CHECKPOINT, KEPT, LastLeaves};
@@ -27,8 +27,8 @@ pub(super) fn extend(shared: &Shared, signer: &dyn CheckpointSigner, gaps: Gaps)
     base.require_older(&tree)?;
     let last = last_leaves(layout, &tree)?;
     require_lanes(shared, &last)?;
-    let mut leaves = NextLeaves::new(layout, last, gaps)?;
-    let (mut appender, mut places, mut lost) = (Appender::from_tree(&tree)?, Places::read(layout), 0);
+    let mut leaves = NextLeaves::new(shared, last, gaps)?;
+    let (mut appender, mut places, mut lost) = (Appender::from_tree(&tree)?, LastPlaces::read(layout), 0);
     while let Some(leaf) = leaves.next()? {
         places.note(leaf.lane, appender.size());
         lost += u64::from(leaf.kind == LeafKind::Lost);
