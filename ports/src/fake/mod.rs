@@ -1,5 +1,6 @@
 //! Fakes with state that obey the contracts, for tests of what stands on the ports.
 
+mod audit_keys;
 mod machine;
 mod open_attempts;
 mod policy_pins;
@@ -11,6 +12,7 @@ mod store;
 mod store_attempt;
 mod workspaces;
 
+pub use audit_keys::InMemoryAuditKeys;
 pub use machine::{CountingTaskIds, FixedClock};
 pub use policy_pins::InMemoryPolicyPins;
 pub use project_files::InMemoryProjectFiles;

@@ -30,3 +30,24 @@ impl CheckpointSigner for StoreSigner<'_> {
         Ok(note)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isobox_domain::log::TreeHash;
+    use isobox_ports::fake::InMemoryAuditKeys;
+
+    #[test]
+    fn what_is_signed_is_kept_with_the_key_and_is_known_again_by_no_other() {
+        let keys = InMemoryAuditKeys::default();
+        let key = |name, seed| SigningKey::from_seed(name, [seed; 32]).expect("a key");
+        let (own, other, namesake) = (key("a", 1), key("b", 1), key("a", 2));
+        let signer = |key| StoreSigner { key, keys: &keys, name: "01" };
+        let head = TreeHead { size: 3, root: TreeHash([7; 32]) };
+        let note = signer(&own).sign(&head).expect("sign");
+        assert_eq!(signer(&own).newest().expect("it was kept").as_deref(), Some(&note[..]));
+        assert_eq!(signer(&own).head_of(&note), Some(head));
+        assert_eq!((signer(&other).head_of(&note), signer(&namesake).head_of(&note)), (None, None));
+        assert_eq!(signer(&own).head_of(&note[1..]), None);
+    }
+}
