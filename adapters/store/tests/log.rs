@@ -379,3 +379,21 @@ fn commits_of_many_lanes_in_one_pack_are_logged_and_compared_as_those_of_packs_o
     let anew = extend(records.path(), &TestSigner::new(2));
     assert_eq!((anew.head, anew.added, anew.gaps.len()), (before.head, 325, 0));
 }
+
+#[test]
+fn a_checkpoint_that_speaks_of_more_than_can_be_counted_is_soon_found_out() {
+    let records = synthetic(3);
+    extend(records.path(), &TestSigner::new(1));
+    let root = leaf_hash(b"made up");
+    let tile = Tile { level: 5, index: 0, width: 1 };
+    let place = records.path().join("store/log").join(tile.path());
+    fs::create_dir_all(place.parent().unwrap()).unwrap();
+    fs::write(place, root.0).unwrap();
+    let head = TreeHead { size: 1 << 40, root };
+    let compared = compare(records.path(), &head);
+    assert_eq!((compared.leaves, compared.is_whole), (0, false));
+    assert!(!compared.defects.is_empty());
+    let refused = open(records.path()).rebuild(&head).unwrap_err();
+    assert_eq!(refused.kind, StoreErrorKind::Damaged);
+    assert!(open(records.path()).find(&head, &ContentId::new([1; 32])).is_err());
+}

@@ -23,7 +23,7 @@ use std::io;
 use std::rc::Rc;
 
 /// Most COMMITs in a row that are logged as lost: a sequence that is further away was made up.
-const MOST_LOST: u64 = 1 << 16;
+pub(super) const MOST_LOST: u64 = 1 << 16;
 
 /// Every COMMIT that there is, by lane.
 pub(super) fn all_lanes(layout: &Layout) -> Result<Vec<LaneCommits<'_>>, StoreError> {

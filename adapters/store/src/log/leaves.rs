@@ -1,7 +1,7 @@
 //! The leaves of a tree whose files may be damaged: from bundles that are whole, else from the lanes.
 
 use super::LastLeaves;
-use super::commits::{all_lanes, leaf_of, passed};
+use super::commits::{MOST_LOST, all_lanes, leaf_of, passed};
 use super::lanes::LaneCommits;
 use super::place::LogDir;
 use super::tree::{read_bundle, read_tile};
@@ -76,9 +76,10 @@ impl<'a> Salvage<'a> {
             self.lanes[at].pass(expected - 1);
             self.ahead[at] = self.lanes[at].next()?;
         }
-        Ok(self.ahead[at].as_ref().map(|ahead| match ahead.commit.sequence == expected {
-            true => leaf_of(ahead),
-            false => LogLeaf::lost(lane, expected, ahead.commit.time),
+        Ok(self.ahead[at].as_ref().and_then(|ahead| match ahead.commit.sequence - expected {
+            0 => Some(leaf_of(ahead)),
+            1..=MOST_LOST => Some(LogLeaf::lost(lane, expected, ahead.commit.time)),
+            _ => None,
         }))
     }
 }
