@@ -1,6 +1,7 @@
 //! The command line as it is typed: commands, flags, and their help.
 
 mod act;
+mod audit;
 mod doctor;
 mod learn;
 mod look;
@@ -21,6 +22,10 @@ pub(crate) use act::{
     ActCommand, RejectArguments, RerunArguments, TaskArguments, WorkspaceCommand, WorkspaceDisposeArguments,
     WorkspaceListArguments,
 };
+pub(crate) use audit::{
+    AuditArguments, AuditCheckArguments, AuditCheckpointArguments, AuditCommand, AuditKeyArguments,
+    AuditProveArguments, AuditRebuildArguments,
+};
 pub(crate) use doctor::DoctorArguments;
 pub(crate) use learn::{CompletionsArguments, LearnCommand, ManArguments, ShellName};
 pub(crate) use look::{CatArguments, DiffArguments, ListArguments, LogsArguments, ShowArguments};
@@ -32,7 +37,7 @@ pub(crate) use policy_flags::PolicyFlags;
 pub(crate) use promote::PromoteArguments;
 pub(crate) use store::{StoreArguments, StoreCommand, StoreCompactArguments, StorePinArguments, StorePruneArguments};
 pub(crate) use telling::{EventTarget, TellingFlags};
-pub(crate) use transfer::{ExportArguments, ImportArguments, LayoutName, TransferCommand};
+pub(crate) use transfer::{ExportArguments, FormatName, ImportArguments, LayoutName, TransferCommand};
 pub(crate) use update::UpdateArguments;
 pub(crate) use verify::{SampleFlag, VerifyArguments};
 pub(crate) use workload::{AttemptCommand, RunArguments, ToolArguments};
@@ -172,11 +177,17 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  \
         isobox verify\n  \
         isobox verify @latest\n  \
-        isobox verify --sample today/30 --json")]
+        isobox verify --sample today/30 --json\n  \
+        isobox verify --since checkpoint")]
     Verify(VerifyArguments),
     /// Look after the task store as a whole
     #[command(after_help = "Examples:\n  isobox store compact")]
     Store(StoreArguments),
+    /// Log what is recorded under a key, so that nothing can be removed or made anew unseen
+    #[command(
+        after_help = "Examples:\n  isobox audit init-key\n  isobox audit checkpoint > checkpoint\n  isobox audit prove @latest > task.tlog-proof"
+    )]
+    Audit(AuditArguments),
     /// Check policies, show what holds, print their schema
     #[command(
         after_help = "Examples:\n  isobox policy check\n  isobox policy show --effective\n  isobox policy schema"

@@ -1,6 +1,8 @@
 //! Commands: what was typed, joined with its use case and its output.
 
 mod act;
+mod attestation;
+mod audit;
 mod completion;
 mod doctor;
 mod follow;
@@ -85,6 +87,7 @@ fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
         Command::Learn(LearnCommand::Man(arguments)) => man::man(&arguments),
         Command::Transfer(command) => transfer::transfer(console, &command),
         Command::Policy(arguments) => policy::policy(console, &arguments.command),
+        Command::Audit(arguments) => audit::audit(console, &arguments.command),
         Command::Verify(arguments) => verify::verify(console, &arguments),
         Command::Store(arguments) => store::store(console, &arguments.command),
         Command::Update(arguments) => update::update(console, &arguments),

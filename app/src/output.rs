@@ -1,6 +1,7 @@
 //! Everything that isobox prints: nothing else in the program writes to its streams.
 
 pub(crate) mod answer;
+pub(crate) mod audit;
 mod caller_stream;
 pub(crate) mod changes;
 pub(crate) mod columns;

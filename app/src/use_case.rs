@@ -1,6 +1,8 @@
 //! Use cases: each a module with one public function and the ports that it touches.
 
 pub(crate) mod attempt;
+pub(crate) mod attestation;
+pub(crate) mod audit;
 pub(crate) mod cat;
 pub(crate) mod diff;
 mod disposal;

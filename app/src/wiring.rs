@@ -2,6 +2,7 @@
 
 mod acting;
 mod attempts;
+mod audit;
 mod dirt;
 mod initialising;
 mod policies;
@@ -11,6 +12,7 @@ mod transfer;
 mod update;
 mod upkeep;
 
+pub(crate) use audit::{read_file, with_audit_keys};
 pub(crate) use dirt::{Dirtied, dirtied_project};
 pub(crate) use initialising::initialise;
 pub(crate) use policies::policy_schema;
@@ -27,7 +29,7 @@ use isobox_domain::record::RecordedArgument;
 use isobox_domain::source::WorkspaceSource;
 use isobox_domain::task_id::TaskSelector;
 use isobox_git::{GixRepository, GixWorkspaces};
-use isobox_host::{Directories, MaskKey, MaskKeyError, POLICY_PATH, RandomTaskIds, SystemClock};
+use isobox_host::{Directories, MaskKey, POLICY_PATH, PrivateFileError, RandomTaskIds, SystemClock};
 use isobox_ports::{Clock, ObjectStore, RecordLog, Verifier};
 use isobox_sandbox::{BubblewrapBackend, HostBackend};
 use isobox_store::{FsTaskStore, FsViews};
@@ -222,7 +224,7 @@ pub(crate) fn dispose_retained(root: &Path) -> Result<bool, Failure> {
 
 /// The arguments of a command as they may be kept; see [`Project::masked`].
 fn masked(directories: &Directories, arguments: &[Vec<u8>]) -> Result<Vec<RecordedArgument>, Failure> {
-    let key: RefCell<Option<Result<MaskKey, MaskKeyError>>> = RefCell::default();
+    let key: RefCell<Option<Result<MaskKey, PrivateFileError>>> = RefCell::default();
     let masked = masking::mask(arguments, &|secret| {
         let mut key = key.borrow_mut();
         let key = key.get_or_insert_with(|| MaskKey::load_or_create(directories));

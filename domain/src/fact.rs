@@ -195,6 +195,15 @@ pub enum Fact {
     StoreWritable(Trial),
     /// Room for the Task Store.
     StoreRoom(Room),
+    /// How far the transparency log of the Task Store, for which there is a key, has come.
+    Log {
+        /// COMMITs that there are.
+        commits: u64,
+        /// COMMITs that are under a checkpoint.
+        logged: u64,
+    },
+    /// Why the log, or the key for it, cannot be used.
+    BadLog(String),
 }
 
 /// Whether a path of `filesystem.read` can be exposed.

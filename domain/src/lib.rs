@@ -11,6 +11,7 @@ pub mod event;
 pub mod fact;
 pub mod finding;
 pub mod git_oid;
+pub mod log;
 pub mod masking;
 pub mod outcome;
 pub mod policy;

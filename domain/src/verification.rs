@@ -138,6 +138,16 @@ pub enum DefectKind {
         /// Which, as a sentence without its end.
         reason: String,
     },
+    /// What the transparency log or an older checkpoint says was there is not there any more, or is another.
+    History {
+        /// What, as a sentence without its end.
+        reason: String,
+    },
+    /// A checkpoint is not vouched for.
+    Signature {
+        /// Which and why, as a sentence without its end.
+        reason: String,
+    },
 }
 
 /// What is to be said of a store in one respect.
@@ -162,6 +172,27 @@ impl Verdict {
     }
 }
 
+/// What there was by which to tell whether a store is complete.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum LogLook {
+    /// The transparency log was not looked at: single records were verified.
+    #[default]
+    Left,
+    /// There is no log.
+    Absent,
+    /// Every COMMIT in the log was looked for.
+    Looked {
+        /// How many COMMITs the log has.
+        size: u64,
+        /// How many more the lanes have.
+        unlogged: u64,
+        /// Whether all of the log could be read.
+        is_whole: bool,
+        /// The keys that vouch for its newest checkpoint, by their names; none where no key is known.
+        vouched: Vec<String>,
+    },
+}
+
 /// What a verification read, and what it found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verification {
@@ -183,6 +214,8 @@ pub struct Verification {
     pub untold: u64,
     /// What belongs to nothing, and is no defect.
     pub leftovers: Leftovers,
+    /// What was seen of the transparency log.
+    pub log: LogLook,
 }
 
 impl Verification {
@@ -209,6 +242,9 @@ impl Verification {
         self.untold += part.untold;
         part.defects.into_iter().for_each(|defect| self.add(defect));
         self.leftovers.merge(part.leftovers);
+        if part.log != LogLook::Left {
+            self.log = part.log;
+        }
     }
 
     /// Whether everything is as it was written.
@@ -221,10 +257,20 @@ impl Verification {
         self.told(self.has(|kind| matches!(kind, DefectKind::Damaged { .. })))
     }
 
-    /// Whether nothing is missing, as far as that can be told without a transparency log.
+    /// Whether nothing is missing: by what records refer to, the chains of the lanes, the transparency log, and older
+    /// checkpoints.
     pub fn completeness(&self) -> Verdict {
-        let is_broken = self.has(|kind| matches!(kind, DefectKind::Missing { .. } | DefectKind::Gap { .. }));
-        self.told(is_broken)
+        let is_broken = |kind: &DefectKind| {
+            matches!(kind, DefectKind::Missing { .. } | DefectKind::Gap { .. } | DefectKind::History { .. })
+        };
+        let told = self.told(self.has(is_broken));
+        match &self.log {
+            // Without a log, or with a part of it, nobody can tell whether the newest are there.
+            LogLook::Left | LogLook::Absent | LogLook::Looked { is_whole: false, .. } if told == Verdict::Holds => {
+                Verdict::Unknown
+            }
+            _ => told,
+        }
     }
 
     // What is not told can be of either kind.
@@ -238,9 +284,15 @@ impl Verification {
         }
     }
 
-    /// Whether somebody vouches for the store with a key. Nobody can yet: there is no transparency log.
-    pub const fn signature(&self) -> Verdict {
-        Verdict::Unknown
+    /// Whether somebody whose key is known vouches for the log.
+    pub fn signature(&self) -> Verdict {
+        if self.has(|kind| matches!(kind, DefectKind::Signature { .. })) {
+            return Verdict::Broken;
+        }
+        match &self.log {
+            LogLook::Looked { vouched, .. } if !vouched.is_empty() => self.told(false),
+            LogLook::Left | LogLook::Absent | LogLook::Looked { .. } => Verdict::Unknown,
+        }
     }
 
     fn has(&self, is_such: impl Fn(&DefectKind) -> bool) -> bool {
@@ -249,41 +301,4 @@ impl Verification {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_parts_of_a_sample_are_everything_once() {
-        let ids: Vec<_> = (0..=255).map(|n| ContentId::new([n; 32])).collect();
-        for id in &ids {
-            let taking = (1..=7).filter(|part| Sample::new(*part, 7).is_some_and(|sample| sample.takes(id)));
-            assert_eq!(taking.count(), 1, "{id}");
-        }
-        for (part, of) in [(0, 7), (8, 7), (1, 0)] {
-            assert_eq!(Sample::new(part, of), None);
-        }
-    }
-
-    #[test]
-    fn every_part_has_its_day() {
-        let seven = NonZeroU32::new(7).expect("it is not zero");
-        let mut parts: Vec<_> = (20_000..20_007).map(|day| Sample::of_day(day, seven).parts()).collect();
-        parts.sort_unstable();
-        assert_eq!(parts, (1..=7).map(|part| (part, 7)).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn damage_gaps_and_missing_content_are_different_verdicts() {
-        let with = |kind| {
-            let mut verification = Verification::default();
-            verification.add(Defect::new(kind, Vec::new()));
-            (verification.integrity(), verification.completeness())
-        };
-        let damaged = DefectKind::Damaged { file: "a".into(), offset: 0, reason: "b".into(), object: None };
-        assert_eq!(with(damaged), (Verdict::Broken, Verdict::Holds));
-        let missing = DefectKind::Missing { object: ContentId::new([1; 32]) };
-        assert_eq!(with(missing), (Verdict::Holds, Verdict::Broken));
-        assert_eq!(with(DefectKind::Gap { reason: "c".into() }), (Verdict::Holds, Verdict::Broken));
-        assert!(Verification::default().is_sound());
-    }
-}
+mod tests;

@@ -3,6 +3,7 @@
 //! The targets below `fuzz_targets/` and the ordinary test that replays the corpora (`tests/tests/fuzz_corpus.rs`) both
 //! call these functions.
 
+mod log;
 mod names;
 mod objects;
 mod packs;
@@ -12,12 +13,14 @@ mod v1;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 15] = [
     ("change_set", objects::change_set),
+    ("checkpoint_note", log::checkpoint_note),
     ("commit", packs::commit),
     ("entry", packs::entry),
     ("event", objects::event),
     ("format_file", packs::format_file),
+    ("log_proof", log::log_proof),
     ("pack", packs::pack),
     ("policy", objects::policy),
     ("policy_file", names::policy_file),

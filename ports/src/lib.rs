@@ -10,6 +10,7 @@ pub mod fake;
 pub mod fault;
 
 mod attempts;
+mod audit_keys;
 mod capture_sink;
 mod clock;
 mod collector;
@@ -29,6 +30,7 @@ mod repository;
 mod runtime_backend;
 mod store_error;
 mod task_ids;
+mod transparency_log;
 mod update_error;
 mod update_targets;
 mod v1;
@@ -37,6 +39,7 @@ mod views;
 mod workspaces;
 
 pub use attempts::{Attempt, Attempts, ObjectWriter, Publishing, Role};
+pub use audit_keys::{AuditKeyError, AuditKeys, KeyKept};
 pub use capture_sink::{CaptureSink, CapturedRefs};
 pub use clock::Clock;
 pub use collector::Collector;
@@ -58,6 +61,9 @@ pub use runtime_backend::{
 };
 pub use store_error::{StoreError, StoreErrorKind};
 pub use task_ids::TaskIds;
+pub use transparency_log::{
+    CheckpointSigner, Compared, Extended, Gaps, Inclusion, LaneGap, LogUpdates, Rebuilt, TransparencyLog,
+};
 pub use update_error::UpdateError;
 pub use update_targets::UpdateTargets;
 pub use v1::{

@@ -10,6 +10,7 @@ pub mod event;
 pub mod format_file;
 pub mod frame;
 pub mod limits;
+pub mod log;
 pub mod object;
 pub mod policy;
 pub mod record;

@@ -9,6 +9,9 @@ use isobox_store_format::entry::{EntryHeader, EntryKind, Place};
 use isobox_store_format::event::{decode_event, encode_event};
 use isobox_store_format::format_file::{FormatFile, StoreId};
 use isobox_store_format::frame::{Compressor, decode_payload};
+use isobox_store_format::log::{
+    Proof, SignedNote, decode_bundle, decode_leaf, decode_tile, encode_bundle, encode_leaf, encode_tile, leaf_hash,
+};
 use isobox_store_format::object::reference_to;
 use isobox_store_format::policy::{decode_policy, encode_policy};
 use isobox_store_format::record::{children, decode_record, encode_record};
@@ -147,6 +150,24 @@ fn blocks_keep_their_bytes() {
     let header = EntryHeader::decode(head, Place::Pack).expect("a header");
     let block = Block::decode(&header, stored).expect("a block");
     assert!(block.members().map(|(_, raw)| raw.expect("a member")).eq(contents));
+}
+
+#[test]
+fn the_log_keeps_its_bytes() {
+    let leaves = samples::leaves(7);
+    let leaf = pinned("log-leaf.bin", &encode_leaf(&leaves[1]));
+    assert_eq!(decode_leaf(&leaf), Some(leaves[1]));
+    let bundle = pinned("log-bundle.bin", &encode_bundle(&leaves));
+    let hashes: Vec<_> = leaves.iter().map(|leaf| leaf_hash(&encode_leaf(leaf))).collect();
+    let tile = pinned("log-tile.bin", &encode_tile(&hashes));
+    assert_eq!((decode_bundle(&bundle, 7), decode_tile(&tile, 7)), (Some(leaves.clone()), Some(hashes)));
+    let note = SignedNote::of_checkpoint(&samples::head(&leaves), &samples::signing_key());
+    let golden = pinned("log-checkpoint.txt", note.to_string().as_bytes());
+    assert_eq!(SignedNote::parse(&golden), Ok(note));
+    for (name, older) in [("log-proof.txt", None), ("log-proof-older.txt", Some(3))] {
+        let proof = samples::proof(&leaves, 5, older);
+        assert_eq!(Proof::parse(&pinned(name, proof.to_string().as_bytes())), Ok(proof));
+    }
 }
 
 #[test]

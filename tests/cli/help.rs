@@ -1,21 +1,11 @@
 //! The help of every command, and the topics.
 
 use crate::transcript::Transcript;
-use isobox_tests::{Project, User, checkout};
-use std::fs;
-
-/// Every command, as it is typed after `isobox`: each has a page. The first is isobox itself.
-fn commands() -> Vec<String> {
-    let pages = fs::read_dir(checkout().join("docs/commands")).expect("list the pages");
-    let names = pages.map(|page| page.expect("a page").file_name().to_string_lossy().into_owned());
-    let mut names: Vec<String> = names.filter_map(|name| name.strip_suffix(".md").map(str::to_owned)).collect();
-    names.sort();
-    names.into_iter().map(|name| if name == "index" { String::new() } else { name.replace('-', " ") }).collect()
-}
+use isobox_tests::{Project, User, commands_with_pages};
 
 #[test]
 fn the_help_of_every_command_reads_well_in_a_pipe_and_on_a_terminal() {
-    let commands = commands();
+    let commands = commands_with_pages();
     assert!(commands.len() > 20, "{commands:?}");
     for command in commands {
         let words: Vec<&str> = command.split_whitespace().collect();
@@ -44,7 +34,7 @@ fn the_topics_of_the_help_read_well() {
 fn no_help_is_wider_than_the_terminal() {
     let project = Project::bare(User::Current);
     let topics = ["exit-codes", "ids", "formats", "environment", "policy"].map(|topic| format!("help {topic}"));
-    for command in commands().into_iter().map(|command| format!("{command} --help")).chain(topics) {
+    for command in commands_with_pages().into_iter().map(|command| format!("{command} --help")).chain(topics) {
         let words: Vec<&str> = command.split_whitespace().collect();
         let (code, shown) = isobox_tests::on_a_terminal(project.isobox_command(&words), 80);
         assert_eq!(code, 0, "{command}");

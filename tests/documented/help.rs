@@ -2,9 +2,8 @@
 
 use crate::page::{Example, Step};
 use crate::{report, shell};
-use isobox_tests::{Project, User, checkout};
+use isobox_tests::{Project, User, commands_with_pages};
 use libtest_mimic::Trial;
-use std::fs;
 
 /// What the examples speak of: an agent, something to make, a task with changes whose workspace was kept, old records.
 const PREPARED: &str = r#"isobox init > /dev/null
@@ -35,8 +34,10 @@ const STAND_INS: [(&str, &str); 9] = [
     ("man -l -", "cat"),
 ];
 
+const LOGGED: &str = "isobox audit init-key > app.vkey 2> /dev/null; isobox audit checkpoint -q > checkpoint";
+
 /// Examples that need more than [`PREPARED`]: what begins them, and what is typed before.
-const FIRST: [(&str, &str); 4] = [
+const FIRST: [(&str, &str); 10] = [
     // Something to stop: the newest task.
     (
         "isobox stop",
@@ -45,6 +46,13 @@ const FIRST: [(&str, &str); 4] = [
     // A store elsewhere, with a task.
     ("isobox list --records", "isobox tool -q --records=../scratch/records -- true"),
     ("isobox show @latest~2", "isobox tool -q -- true; isobox tool -q -- true"),
+    // A key, a log, a checkpoint and a proof that somebody kept.
+    ("isobox audit checkpoint", "isobox audit init-key > app.vkey 2> /dev/null"),
+    ("isobox audit prove", LOGGED),
+    ("isobox audit check ", LOGGED),
+    ("isobox audit check ", "isobox audit prove --since checkpoint @latest > task.tlog-proof"),
+    ("isobox audit rebuild", LOGGED),
+    ("isobox verify --since", LOGGED),
     ("isobox rerun", "isobox workspace dispose --all > /dev/null 2>&1"),
 ];
 
@@ -63,15 +71,6 @@ fn steps(example: &str) -> Vec<Step> {
     hidden.chain([Step::Example(Example { line: 0, typed, printed: vec![ANYTHING.to_owned()] })]).collect()
 }
 
-/// Every command, as it is typed after `isobox`: each has a page.
-fn commands() -> impl Iterator<Item = String> {
-    let pages = fs::read_dir(checkout().join("docs/commands")).expect("list the pages");
-    let names = pages.map(|page| page.expect("a page").file_name().to_string_lossy().replace('-', " "));
-    names.filter_map(|name| {
-        name.strip_suffix(".md").map(|name| if name == "index" { String::new() } else { name.to_owned() })
-    })
-}
-
 fn faults(command: &str) -> Vec<String> {
     let words: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
     let examples = examples(&Project::bare(User::Current).isobox(&words).stdout);
@@ -83,7 +82,8 @@ fn faults(command: &str) -> Vec<String> {
 
 /// A test a command.
 pub(crate) fn trials() -> impl Iterator<Item = Trial> {
-    commands()
+    commands_with_pages()
+        .into_iter()
         .filter(|command| command != TRIED_ELSEWHERE)
         .map(|command| Trial::test(format!("examples of `isobox {command}`"), move || report(faults(&command))))
 }

@@ -1,7 +1,7 @@
 //! Promise: records are private, an unusable store is told before anything runs, and nothing damaged is believed.
 
 use isobox_store_format::limits::LANES;
-use isobox_tests::{Case, Project, User, ignored, on_every_backend};
+use isobox_tests::{Case, Project, User, ignored, on_bubblewrap, on_every_backend};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -254,5 +254,31 @@ fn what_stands_in_place_of_the_cache_costs_nothing() {
         fs::write(store(case).join("cache"), "").expect("write");
         case.run_well("true");
         assert_eq!(case.project.isobox(&["list"]).code, 0);
+    });
+}
+
+#[test]
+fn the_keys_that_sign_the_log_are_not_visible_inside_and_cannot_be_exposed() {
+    on_bubblewrap(|case| {
+        let made = case.project.isobox(&["audit", "init-key"]);
+        assert_eq!(made.code, 0, "{made:?}");
+        let keys = case.project.home().join(".config/isobox/keys");
+        let names: Vec<_> = fs::read_dir(&keys).expect("keys").map(|entry| entry.expect("an entry").path()).collect();
+        assert_eq!(names.len(), 1);
+        let secret = fs::read_to_string(&names[0]).expect("a key");
+        assert!(secret.starts_with("PRIVATE+KEY+"), "{secret}");
+        let script = format!(
+            "cat {0}; ls -R {1} ~; find / -xdev -name 'audit-*' 2> /dev/null; env; cat /proc/*/environ 2> /dev/null; true",
+            names[0].display(),
+            keys.display()
+        );
+        let run = case.run(&script);
+        assert!(!run.stdout.contains("PRIVATE+KEY") && !run.stdout.contains("audit-"), "{run:?}");
+        assert_eq!(fs::metadata(&names[0]).expect("a key").permissions().mode() & 0o7777, 0o600);
+        let head = "api_version: isobox.dev/v1alpha1\nkind: ProjectPolicy\n";
+        case.project.write_policy(&format!("{head}filesystem: {{read: [\"{}\"]}}\n", keys.display()));
+        case.project.commit_all("Expose the keys");
+        let refused = case.run("true");
+        assert_eq!(refused.code, 125, "{refused:?}");
     });
 }

@@ -2,6 +2,7 @@
 //! user, on a terminal too; faults in its system calls; and files that tests make.
 
 mod case;
+mod commands;
 mod ignored;
 mod injection;
 mod project;
@@ -10,6 +11,7 @@ mod snapshot;
 mod terminal;
 
 pub use case::{Backend, Case, on_bubblewrap, on_every_backend, on_host};
+pub use commands::commands_with_pages;
 pub use ignored::ignored;
 pub use injection::{CALL_GROUPS, FAULTS, Fault, Injected, run_with_fault};
 pub use project::{Outcome, Project, User, isobox_program, outcome};

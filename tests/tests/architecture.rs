@@ -36,7 +36,7 @@ const ARROWS: [(&str, &[&str]); 10] = [
 ];
 
 /// Each heavy dependency has one home.
-const HOMES: [(&str, &[&str]); 11] = [
+const HOMES: [(&str, &[&str]); 12] = [
     ("gix", &["isobox-git"]),
     ("landlock", &["isobox-sandbox"]),
     ("seccompiler", &["isobox-sandbox"]),
@@ -47,6 +47,7 @@ const HOMES: [(&str, &[&str]); 11] = [
     ("rustls", &["isobox-release"]),
     ("minisign-verify", &["isobox-release"]),
     ("ciborium", &["isobox-store-format"]),
+    ("ring", &["isobox-store-format"]),
     ("crc32c", &["isobox-store-format", "isobox-store"]),
 ];
 

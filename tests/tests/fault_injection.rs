@@ -71,6 +71,33 @@ fn a_promotion_survives_a_fault_at_any_system_call() {
     });
 }
 
+#[test]
+fn a_checkpoint_survives_a_fault_at_any_system_call() {
+    each_fault(|calls, fault| {
+        let project = Project::initialised(User::Current);
+        assert_eq!(project.isobox(&CHANGE).code, 0);
+        let first = project.isobox(&["audit", "init-key"]);
+        assert_eq!(first.code, 0, "{first:?}");
+        until_none_is_hit(|nth| {
+            assert_eq!(project.isobox(&["tool", "--", "true"]).code, 0);
+            let injected = run_with_fault(&project, &["audit", "checkpoint"], calls, fault, nth);
+            let printed = injected.outcome.stdout.clone();
+            let next = project.isobox(&["audit", "checkpoint"]);
+            assert_eq!(next.code, 0, "{fault:?} at {calls} {nth}: {next:?}");
+            let kept = project.scratch().join("checkpoint");
+            // Of what was killed, the printed checkpoint may be cut short.
+            std::fs::write(&kept, if injected.outcome.code == 0 { printed } else { next.stdout }).expect("write");
+            let told = project.isobox(&["verify", "--since", &kept.to_string_lossy()]);
+            assert_eq!(told.code, 0, "{fault:?} at {calls} {nth}: {told:?}");
+            assert!(
+                told.stdout.contains("completeness  holds") && told.stdout.contains("signature     holds"),
+                "{told:?}"
+            );
+            injected
+        });
+    });
+}
+
 fn each_fault(check: impl Fn(&str, Fault) + Sync) {
     for calls in CALL_GROUPS {
         for fault in FAULTS {

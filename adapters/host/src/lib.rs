@@ -1,6 +1,7 @@
-//! The host as isobox sees it: clock, ids, the key that masks secrets, its own directories and the project's policy file.
+//! The host as isobox sees it: clock, ids, the keys that mask secrets and sign logs, its own directories and the project's policy file.
 #![forbid(unsafe_code)]
 
+mod audit_keys;
 mod clock;
 mod directories;
 mod git_directories;
@@ -8,20 +9,23 @@ mod installation;
 mod mask_key;
 mod policy;
 mod policy_pins;
+mod private_file;
 mod project_files;
 mod read_paths;
 mod task_ids;
 mod update_target;
 
+pub use audit_keys::FsAuditKeys;
 pub use clock::SystemClock;
 pub use directories::{Directories, DirectoriesError};
 pub use installation::InstallationProbe;
-pub use mask_key::{MaskKey, MaskKeyError};
+pub use mask_key::MaskKey;
 pub use policy::{
     LONGEST_POLICY_BYTES, POLICY_PATH, PolicyAskedProbe, PolicyProblem, PolicyTrustProbe, YamlPolicySource,
     YamlUserPolicy, default_policy_text, parse_policy, policy_schema,
 };
 pub use policy_pins::FsPolicyPins;
+pub use private_file::PrivateFileError;
 pub use project_files::FsProjectFiles;
 pub use read_paths::{ReadPathError, ReadPaths};
 pub use task_ids::RandomTaskIds;

@@ -1,46 +1,14 @@
 //! The user's key under which masked secrets can be told equal, and nothing else.
 
-use crate::directories::{Directories, DirectoriesError};
+use crate::directories::Directories;
+use crate::private_file::{self, PrivateFileError, untrusted};
 use crate::task_ids::random;
 use isobox_domain::content::ContentId;
-use isobox_domain::escape::Escaped;
-use nix::fcntl::OFlag;
-use nix::unistd::geteuid;
 use std::fmt;
-use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// Length of the key in bytes: what keyed BLAKE3 takes.
 const LENGTH: usize = 32;
-
-/// The key cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum MaskKeyError {
-    /// Its directory cannot be used.
-    #[error(transparent)]
-    Directory(#[from] DirectoriesError),
-    /// What is there is no private key.
-    #[error("{host_path} is not a key that isobox trusts: {reason}")]
-    Untrusted {
-        /// The file, escaped for people.
-        host_path: String,
-        /// Why not.
-        reason: String,
-    },
-    /// The system refused.
-    #[error("{operation} {host_path}")]
-    Io {
-        /// What was being done.
-        operation: &'static str,
-        /// The file, escaped for people.
-        host_path: String,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
-}
 
 /// 32 random bytes that never leave this machine: `keys/mask.key` in the user's configuration, mode 0600.
 ///
@@ -50,14 +18,14 @@ pub struct MaskKey([u8; LENGTH]);
 
 impl MaskKey {
     /// Reads the user's key; makes it when there is none. Two processes that make it at once end with the same one.
-    pub fn load_or_create(directories: &Directories) -> Result<Self, MaskKeyError> {
+    pub fn load_or_create(directories: &Directories) -> Result<Self, PrivateFileError> {
         let folder = directories.config()?.join("keys");
         let host_path = folder.join("mask.key");
         if let Some(key) = load(&host_path)? {
             return Ok(key);
         }
         Directories::create(&folder)?;
-        create(&folder, &host_path)?;
+        private_file::create(&host_path, &random::<LENGTH>())?;
         load(&host_path)?.ok_or_else(|| untrusted(&host_path, "it went away while it was being made".to_owned()))
     }
 
@@ -73,71 +41,17 @@ impl fmt::Debug for MaskKey {
     }
 }
 
-fn load(host_path: &Path) -> Result<Option<MaskKey>, MaskKeyError> {
-    // O_NONBLOCK: a FIFO in the place of the key must not block.
-    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
-    let file = match OpenOptions::new().read(true).custom_flags(flags.bits()).open(host_path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) if error.raw_os_error() == Some(nix::libc::ELOOP) => {
-            return Err(untrusted(host_path, "it is a symbolic link".to_owned()));
-        }
-        Err(source) => return Err(io_error("open", host_path, source)),
-    };
-    let found = file.metadata().map_err(|source| io_error("look at", host_path, source))?;
-    if let Some(reason) = distrust(&found) {
-        return Err(untrusted(host_path, reason));
-    }
-    read(file).map(Some).map_err(|source| io_error("read", host_path, source))
-}
-
-fn distrust(found: &Metadata) -> Option<String> {
-    let user = geteuid().as_raw();
-    if !found.is_file() {
-        return Some("it is not a regular file".to_owned());
-    }
-    if found.uid() != user {
-        return Some(format!("it belongs to user {}, and this is user {user}", found.uid()));
-    }
-    if found.mode() & 0o077 != 0 {
-        return Some(format!("others can get at it (mode {:04o}, expected 0600)", found.mode() & 0o7777));
-    }
-    let length = found.len();
-    (length != LENGTH as u64).then(|| format!("it has {length} bytes, expected {LENGTH}"))
-}
-
-fn read(mut file: File) -> io::Result<MaskKey> {
-    let mut key = [0; LENGTH];
-    file.read_exact(&mut key)?;
-    Ok(MaskKey(key))
-}
-
-// Whole and on disk before it has its name: a record must not refer to a key that a crash takes away.
-fn create(folder: &Path, host_path: &Path) -> Result<(), MaskKeyError> {
-    let io = |operation| move |source| io_error(operation, host_path, source);
-    let mut file = tempfile::Builder::new().prefix(".mask.key-").tempfile_in(folder).map_err(io("create"))?;
-    file.write_all(&random::<LENGTH>()).map_err(io("write"))?;
-    file.as_file().sync_all().map_err(io("flush"))?;
-    match file.persist_noclobber(host_path) {
-        Ok(_) => File::open(folder).and_then(|folder| folder.sync_all()).map_err(io("flush the directory of")),
-        Err(lost) if lost.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(failed) => Err(io_error("create", host_path, failed.error)),
-    }
-}
-
-fn untrusted(host_path: &Path, reason: String) -> MaskKeyError {
-    MaskKeyError::Untrusted { host_path: Escaped::path(host_path).to_string(), reason }
-}
-
-fn io_error(operation: &'static str, host_path: &Path, source: io::Error) -> MaskKeyError {
-    MaskKeyError::Io { operation, host_path: Escaped::path(host_path).to_string(), source }
+fn load(host_path: &Path) -> Result<Option<MaskKey>, PrivateFileError> {
+    let Some(bytes) = private_file::load(host_path, LENGTH)? else { return Ok(None) };
+    let wrong = |bytes: Vec<u8>| untrusted(host_path, format!("it has {} bytes, expected {LENGTH}", bytes.len()));
+    Ok(Some(MaskKey(bytes.try_into().map_err(wrong)?)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::fs::{self, Permissions};
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
     use std::path::PathBuf;
     use tempfile::TempDir;
 
@@ -148,7 +62,7 @@ mod tests {
             Self(tempfile::tempdir().unwrap())
         }
 
-        fn load(&self) -> Result<MaskKey, MaskKeyError> {
+        fn load(&self) -> Result<MaskKey, PrivateFileError> {
             MaskKey::load_or_create(&Directories::from_variables(|name| (name == "HOME").then(|| self.0.path().into())))
         }
 
@@ -184,7 +98,7 @@ mod tests {
         let home = Home::new();
         let key = home.load().unwrap();
         let folder = home.key().parent().unwrap().to_owned();
-        create(&folder, &home.key()).unwrap();
+        private_file::create(&home.key(), &[1; LENGTH]).unwrap();
         assert_eq!(home.load().unwrap(), key);
         assert_eq!(fs::read_dir(folder).unwrap().count(), 1);
     }

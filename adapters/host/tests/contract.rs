@@ -2,16 +2,17 @@
 
 use isobox_domain::policy::ProjectPolicy;
 use isobox_host::{
-    Directories, FsPolicyPins, FsProjectFiles, InstallationProbe, POLICY_PATH, PathUpdateTargets, PolicyAskedProbe,
-    PolicyTrustProbe, RandomTaskIds, ReadPaths, SystemClock, YamlPolicySource, YamlUserPolicy,
+    Directories, FsAuditKeys, FsPolicyPins, FsProjectFiles, InstallationProbe, POLICY_PATH, PathUpdateTargets,
+    PolicyAskedProbe, PolicyTrustProbe, RandomTaskIds, ReadPaths, SystemClock, YamlPolicySource, YamlUserPolicy,
 };
+use isobox_ports::contract::audit_keys::{self, AuditKeysFixture};
 use isobox_ports::contract::host_probe::{self, Looked};
 use isobox_ports::contract::machine::{clock_cases, task_ids_cases};
 use isobox_ports::contract::policy_pins::{self, Damage, PinsFixture};
 use isobox_ports::contract::policy_source::{self, InPlace};
 use isobox_ports::contract::project_files::{self, LinkTarget, Project};
 use isobox_ports::contract::update_targets::{self, UpdateTargetsFixture};
-use isobox_ports::{PolicyError, PolicyPins, ProjectFiles, UpdateTargets};
+use isobox_ports::{AuditKeys, PolicyError, PolicyPins, ProjectFiles, UpdateTargets};
 use libtest_mimic::Arguments;
 use std::ffi::OsStr;
 use std::fs;
@@ -240,11 +241,39 @@ fn policy_asked() -> Looked {
     Looked { probe: Box::new(probe), watched: vec![home.path().to_owned()], kept: Box::new(home) }
 }
 
+/// Keys of a user with a home of their own.
+struct Keys {
+    home: TempDir,
+    keys: FsAuditKeys,
+}
+
+impl Keys {
+    fn new() -> Self {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        Self { keys: Self::of(&home), home }
+    }
+
+    fn of(home: &TempDir) -> FsAuditKeys {
+        FsAuditKeys::new(Directories::from_variables(|name| (name == "HOME").then(|| home.path().into())))
+    }
+}
+
+impl AuditKeysFixture for Keys {
+    fn keys(&self) -> &dyn AuditKeys {
+        &self.keys
+    }
+
+    fn later(&self) -> Box<dyn AuditKeys> {
+        Box::new(Self::of(&self.home))
+    }
+}
+
 fn main() -> ExitCode {
     let mut trials = policy_source::cases("yaml", load);
     trials.extend(clock_cases("system", || SystemClock));
     trials.extend(task_ids_cases("random", || RandomTaskIds));
     trials.extend(policy_pins::cases("private_files", Pins::new));
+    trials.extend(audit_keys::cases("private_files", Keys::new));
     trials.extend(project_files::cases("handles", Folder::new));
     trials.extend(update_targets::cases("path", Machine::new));
     trials.extend(host_probe::cases("installation", installation));

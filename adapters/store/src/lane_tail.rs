@@ -2,6 +2,7 @@
 
 use crate::index::ChainEnd;
 use crate::pack_scan::{read_commit, read_header};
+use isobox_domain::content::ContentId;
 use isobox_store_format::commit::{Commit, TRAILER_LEN, payload_length};
 use isobox_store_format::entry::{EntryHeader, EntryKind, HEADER_LEN, Place};
 use isobox_store_format::format_file::StoreId;
@@ -64,23 +65,45 @@ pub(crate) fn find_tail(file: &File, store: StoreId) -> io::Result<Tail> {
 
 /// The COMMIT of this store that ends at `end`, if one does.
 pub(crate) fn commit_ending_at(file: &File, store: StoreId, end: u64) -> io::Result<Option<ChainEnd>> {
+    Ok(entry_ending_at(file, store, end)?.map(|found| found.chain_end()))
+}
+
+/// A COMMIT in its place.
+#[derive(Clone, Debug)]
+pub(crate) struct CommitEntry {
+    /// Where its header starts.
+    pub(crate) offset: u64,
+    /// The digest of its payload.
+    pub(crate) id: ContentId,
+    /// What it says.
+    pub(crate) commit: Commit,
+}
+
+impl CommitEntry {
+    fn chain_end(&self) -> ChainEnd {
+        ChainEnd { id: self.id, sequence: self.commit.sequence, time: self.commit.time }
+    }
+}
+
+/// As [`commit_ending_at`], with all that it says.
+pub(crate) fn entry_ending_at(file: &File, store: StoreId, end: u64) -> io::Result<Option<CommitEntry>> {
     let Some(trailer_at) = end.checked_sub(TRAILER_LEN as u64) else { return Ok(None) };
     let mut trailer = [0; TRAILER_LEN];
     read_exact_at(file, &mut trailer, trailer_at)?;
     let entry = payload_length(&trailer).map(|length| length + HEADER_LEN as u64);
     let Some(offset) = entry.and_then(|length| end.checked_sub(length)) else { return Ok(None) };
     match read_header(file, offset, Place::Pack)? {
-        Some(header) if offset + header.entry_length() == end => chain_end(file, store, offset, &header),
+        Some(header) if offset + header.entry_length() == end => entry_at(file, store, offset, &header),
         _ => Ok(None),
     }
 }
 
-fn chain_end(file: &File, store: StoreId, offset: u64, header: &EntryHeader) -> io::Result<Option<ChainEnd>> {
+fn entry_at(file: &File, store: StoreId, offset: u64, header: &EntryHeader) -> io::Result<Option<CommitEntry>> {
     if header.kind != EntryKind::Commit {
         return Ok(None);
     }
     let commit = read_commit(file, offset, header)?.filter(|commit: &Commit| commit.store == store);
-    Ok(commit.map(|commit| ChainEnd { id: header.id, sequence: commit.sequence, time: commit.time }))
+    Ok(commit.map(|commit| CommitEntry { offset, id: header.id, commit }))
 }
 
 fn scan_tail(file: &File, store: StoreId, length: u64) -> io::Result<Tail> {
@@ -91,8 +114,10 @@ fn scan_tail(file: &File, store: StoreId, length: u64) -> io::Result<Tail> {
             Found::Damage { .. } => is_damaged = true,
             Found::Torn { .. } => {}
             Found::Entry { offset, header } if header.kind == EntryKind::Commit => {
-                match chain_end(file, store, offset, &header)? {
-                    Some(found) => (last, end, is_damaged) = (Some(found), offset + header.entry_length(), false),
+                match entry_at(file, store, offset, &header)? {
+                    Some(found) => {
+                        (last, end, is_damaged) = (Some(found.chain_end()), offset + header.entry_length(), false);
+                    }
                     None => is_damaged = true,
                 }
             }

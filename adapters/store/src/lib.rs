@@ -18,6 +18,7 @@ mod large_reader;
 mod large_writer;
 mod layout;
 mod locks;
+mod log;
 mod object_reader;
 mod object_store;
 mod open_attempts;

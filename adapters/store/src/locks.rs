@@ -22,6 +22,8 @@ const GC: &str = "gc";
 const TURN: &str = "turn";
 /// One byte of it for each record; see [`lock_record`].
 const RECORDS: &str = "records";
+/// Held by whoever extends or rebuilds the transparency log.
+pub(crate) const LOG: &str = "log";
 /// Held shared while an attempt begins, until its own lock is held.
 pub(crate) const BEGIN: &str = "begin";
 
@@ -51,7 +53,8 @@ fn open(locks: &Dir, name: &str) -> Result<File, StoreError> {
     locks.file(name, Access::Create).map_err(failed("open lock", &locks.shown(name)))
 }
 
-fn lane_lock(lane: u8) -> String {
+/// The name of the lock of a lane.
+pub(crate) fn lane_lock(lane: u8) -> String {
     format!("lane-{lane:02}")
 }
 

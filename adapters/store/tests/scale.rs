@@ -1,13 +1,16 @@
 //! Figures of a store with many records. `cargo test --release -p isobox-store --test scale -- --ignored --nocapture`
 
+#[path = "support/signer.rs"]
+mod signer;
 mod support;
 #[path = "support/synthetic.rs"]
 mod synthetic;
 
 use isobox_domain::record::{TaskArtifacts, TaskRecord};
 use isobox_ports::contract::sample::{draft, noise, record};
-use isobox_ports::{Attempts, ObjectStore, RecordLog, Role};
+use isobox_ports::{Attempts, Gaps, LogUpdates, ObjectStore, RecordLog, Role, TransparencyLog};
 use isobox_store::FsTaskStore;
+use signer::TestSigner;
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
@@ -18,6 +21,7 @@ const TASKS: u64 = 10_000;
 /// 64 MiB in KiB, the peak that every process of isobox stays under.
 const MOST_KIB: u64 = 64 * 1024;
 const RECORDS: &str = "ISOBOX_TEST_RECORDS";
+const LOGGED: &str = "ISOBOX_TEST_LOGGED";
 
 fn publish(store: &FsTaskStore, n: u64) {
     let attempt = store.begin(&draft(n)).unwrap();
@@ -76,6 +80,37 @@ fn child() {
     println!("peak: {} KiB", peak_kib());
 }
 
+/// What a process does whose memory is measured while it logs. No test of its own.
+#[test]
+fn logging_child() {
+    let Ok(records) = std::env::var(LOGGED) else { return };
+    let store = open(Path::new(&records));
+    let signer = TestSigner::new(1);
+    let (all, all_ms) = timed(|| store.extend(&signer, Gaps::Stop).unwrap());
+    publish(&store, 1 << 40);
+    let (one, one_ms) = timed(|| open(Path::new(&records)).extend(&signer, Gaps::Stop).unwrap());
+    let first = store.list().unwrap().last().unwrap().unwrap();
+    let (_, find_ms) = timed(|| store.find(&one.head, &first.record).unwrap().unwrap());
+    let (compared, compare_ms) = timed(|| store.compare(&one.head, &|_| {}).unwrap());
+    assert_eq!((one.added, compared.leaves, compared.defects.len()), (1, all.added + 1, 0));
+    println!(
+        "log {} {all_ms} ms, one more {one_ms} ms, prove the oldest {find_ms} ms, compare {compare_ms} ms",
+        all.added
+    );
+    println!("peak: {} KiB", peak_kib());
+}
+
+#[test]
+#[ignore = "takes minutes; prints figures"]
+fn memory_does_not_grow_with_what_is_logged() {
+    let records = tempfile::tempdir().unwrap();
+    FsTaskStore::create(records.path()).unwrap();
+    let mut synthesis = Synthesis::new(records.path());
+    (0..50).for_each(|pack| synthesis.pack(pack * 20_000..(pack + 1) * 20_000, 0));
+    let peak = measured("logging_child", LOGGED, records.path());
+    assert!(peak < MOST_KIB, "{peak} KiB");
+}
+
 fn record_id(n: u8) -> isobox_domain::content::ContentId {
     isobox_domain::content::ContentId::new([n; 32])
 }
@@ -86,11 +121,11 @@ fn peak_kib() -> u64 {
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// Runs the child at `records`: the peak of its memory in KiB.
+/// Runs a child at `records`: the peak of its memory in KiB.
 #[allow(clippy::print_stdout, reason = "it shows the figures that the child prints")]
-fn measured(records: &Path) -> u64 {
+fn measured(child: &str, variable: &str, records: &Path) -> u64 {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    let output = command.args(["--exact", "child", "--nocapture"]).env(RECORDS, records).output().unwrap();
+    let output = command.args(["--exact", child, "--nocapture"]).env(variable, records).output().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
     let shown = printed.lines().filter(|line| line.contains(" ms") || line.contains("peak"));
@@ -110,7 +145,7 @@ fn memory_does_not_grow_with_records_packs_and_files() {
         println!("{packs} packs of {tasks} records with {files} files each");
         for state in ["without tables", "with tables"] {
             println!(" {state}");
-            let peak = measured(records.path());
+            let peak = measured("child", RECORDS, records.path());
             assert!(peak < MOST_KIB, "{peak} KiB {state}");
         }
     }

@@ -19,7 +19,8 @@ pub(crate) enum TransferCommand {
     #[command(after_help = "Examples:\n  \
         isobox export @latest ../out\n  \
         isobox export --layout v1 task-0123 ../old-format\n  \
-        isobox export --layout v1 @all ../old-format\n\n\
+        isobox export --layout v1 @all ../old-format\n  \
+        isobox export --format in-toto @latest ../statements\n\n\
         Git does not ignore what is exported into the repository: until it is gone or ignored, tasks are refused there.")]
     Export(ExportArguments),
 }
@@ -50,12 +51,24 @@ pub(crate) struct ExportArguments {
     /// What the files look like
     #[arg(long, value_enum, default_value = "view")]
     pub(crate) layout: LayoutName,
+    /// Write one document in place of the files
+    #[arg(long, value_enum, conflicts_with = "layout")]
+    pub(crate) format: Option<FormatName>,
     /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, or a record directory; @all for every task
     #[arg(value_name = "TASK")]
     pub(crate) task: OsString,
     /// The directory to write into; it is made if it is not there
     #[arg(value_name = "DEST")]
     pub(crate) destination: PathBuf,
+}
+
+/// The names of formats.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum FormatName {
+    /// What the record says, as an in-toto Statement
+    InToto,
+    /// That, signed with the key of the log, in a DSSE envelope
+    Dsse,
 }
 
 /// The names of layouts.

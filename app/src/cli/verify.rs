@@ -3,8 +3,10 @@
 use super::Place;
 use clap::Args;
 use isobox_domain::verification::Sample;
+use isobox_store_format::log::VerifierKey;
 use std::ffi::OsString;
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 /// `isobox verify`.
@@ -25,6 +27,12 @@ pub(crate) struct VerifyArguments {
     /// Read all content, and what records and change sets mean
     #[arg(long, group = "thoroughness")]
     pub(crate) deep: bool,
+    /// Look, too, whether everything is there that this older checkpoint is of
+    #[arg(long, value_name = "CHECKPOINT", conflicts_with = "tasks")]
+    pub(crate) since: Option<PathBuf>,
+    /// The key that has to vouch for the log, as `audit init-key` prints it [default: the one of this store]
+    #[arg(long, value_name = "VKEY", conflicts_with = "tasks")]
+    pub(crate) key: Option<VerifierKey>,
     /// Only these, with everything that they refer to, deeply [default: the whole store]
     #[arg(value_name = "TASK", conflicts_with = "thoroughness")]
     pub(crate) tasks: Vec<OsString>,

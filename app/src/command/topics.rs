@@ -48,9 +48,9 @@ on a terminal, and sentences are broken where the terminal ends. For programs:
 
   --json           one document on standard output with
                    `schema: \"isobox.THING/v1\"`, full ids, and times in UTC:
-                   diff, doctor, export, import, list, policy check, policy
-                   show, show, store compact, store prune, update, verify,
-                   version, workspace list
+                   audit check, audit checkpoint, audit rebuild, diff, doctor,
+                   export, import, list, policy check, policy show, show, store
+                   compact, store prune, update, verify, version, workspace list
   --json-errors    errors on standard error, one document of schema
                    isobox.error/v1 each; with every command
   --events         what happens to a task, one document of schema

@@ -1,5 +1,6 @@
 //! `isobox import` and `isobox export`.
 
+use super::attestation;
 use super::look::Named;
 use crate::cli::{ExportArguments, ImportArguments, LayoutName, TransferCommand};
 use crate::exit_code::ExitCode;
@@ -14,6 +15,7 @@ use crate::use_case::export::{self, Exported, Layout};
 use crate::use_case::import;
 use crate::use_case::select::Selected;
 use crate::wiring::{self, Dirtied, Store};
+use isobox_domain::task_id::TaskId;
 use std::io::Write;
 use std::path::Path;
 
@@ -62,6 +64,10 @@ fn export(console: Console, arguments: &ExportArguments) -> Result<ExitCode, Fai
         LayoutName::View => Layout::View,
         LayoutName::V1 => Layout::V1,
     };
+    if let Some(format) = arguments.format {
+        let (task, exported) = attestation::export(arguments, format)?;
+        return tell_one(console, arguments, task, exported);
+    }
     if arguments.task == "@all" {
         return export_all(console, arguments, layout);
     }
@@ -75,7 +81,16 @@ fn export(console: Console, arguments: &ExportArguments) -> Result<ExitCode, Fai
     let working = Working::start(console, "exporting");
     let exported = store.with_export_ports(&arguments.destination, |ports| export::export(ports, &selected, layout));
     drop(working);
-    match exported? {
+    tell_one(console, arguments, task, exported?)
+}
+
+fn tell_one(
+    console: Console,
+    arguments: &ExportArguments,
+    task: TaskId,
+    exported: Exported,
+) -> Result<ExitCode, Failure> {
+    match exported {
         Exported::Made => {
             let sentence = format!("exported {task} into {}", shown(&arguments.destination));
             tell(console, arguments, &Totals { exported: 1, ..Totals::default() }, &sentence)?;

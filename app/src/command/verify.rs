@@ -8,10 +8,13 @@ use crate::output::console::Console;
 use crate::output::stdout::{for_documents, unwritten};
 use crate::output::verify as shown;
 use crate::output::working::Working;
+use crate::use_case::audit::compare::{Known, compare};
+use crate::use_case::audit::prove::parse_older;
 use crate::use_case::verify;
 use crate::wiring::{self, Store};
 use isobox_domain::verification::{Sample, Thoroughness, Verification};
-use isobox_ports::Advance;
+use isobox_ports::{Advance, TellAdvance};
+use isobox_store_format::log::MAX_NOTE;
 use std::io::Write;
 
 /// Milliseconds of a day.
@@ -23,7 +26,7 @@ pub(super) fn verify(console: Console, arguments: &VerifyArguments) -> Result<Ex
     let working = Working::start_percent(console, "verifying");
     let advance = |advance: Advance| working.reach(100 * advance.done_bytes / advance.all_bytes.max(1));
     let found = match arguments.tasks.is_empty() {
-        true => Store::find(&arguments.place, None)?.verifier().verify(how, &advance)?,
+        true => verify_store(arguments, how, &advance)?,
         false => verify_tasks(arguments)?,
     };
     drop(working);
@@ -34,6 +37,20 @@ pub(super) fn verify(console: Console, arguments: &VerifyArguments) -> Result<Ex
     };
     written.and_then(|()| out.flush()).map_err(unwritten)?;
     Ok(if found.is_sound() { ExitCode::SUCCESS } else { ExitCode::NO })
+}
+
+fn verify_store(
+    arguments: &VerifyArguments,
+    how: Thoroughness,
+    tell: TellAdvance<'_>,
+) -> Result<Verification, Failure> {
+    let older = arguments.since.as_deref().map(|path| wiring::read_file(path, MAX_NOTE)).transpose()?;
+    let older = older.as_deref().map(parse_older).transpose()?;
+    let store = Store::find(&arguments.place, None)?;
+    let mut found = store.verifier().verify(how, tell)?;
+    let known = Known { key: arguments.key.as_ref(), older: older.as_ref() };
+    store.with_audit_ports(|ports| compare(ports, known, &mut found, tell))?;
+    Ok(found)
 }
 
 fn verify_tasks(arguments: &VerifyArguments) -> Result<Verification, Failure> {

@@ -1,7 +1,10 @@
 //! What a verification found, for people and for programs.
 
 use super::text::counted;
-use isobox_domain::verification::{Affected, Defect, DefectKind, Leftovers, Thoroughness, TornTail, Verification};
+use isobox_domain::escape::Escaped;
+use isobox_domain::verification::{
+    Affected, Defect, DefectKind, Leftovers, LogLook, Thoroughness, TornTail, Verification,
+};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
@@ -18,10 +21,44 @@ pub(crate) fn text(out: &mut dyn Write, how: Thoroughness, found: &Verification)
         writeln!(out, "… and {} more", found.untold)?;
     }
     left_over(out, &found.leftovers)?;
-    let without_log = "; nobody can tell whether the newest are missing: there is no transparency log";
     writeln!(out, "{:<13} {}", "integrity", found.integrity().name())?;
-    writeln!(out, "{:<13} {}{without_log}", "completeness", found.completeness().name())?;
-    writeln!(out, "{:<13} {}: nothing is signed", "signature", found.signature().name())
+    writeln!(out, "{:<13} {}: {}", "completeness", found.completeness().name(), of_completeness(found))?;
+    writeln!(out, "{:<13} {}: {}", "signature", found.signature().name(), of_signature(found))
+}
+
+fn of_completeness(found: &Verification) -> String {
+    match &found.log {
+        LogLook::Left => "not compared with the log, which only `isobox verify` without tasks looks at".to_owned(),
+        LogLook::Absent => {
+            "nobody can tell whether the newest are missing: there is no transparency log (`isobox audit` makes one)"
+                .to_owned()
+        }
+        LogLook::Looked { size, is_whole: false, .. } => {
+            format!("the log of {} is damaged, or not vouched for by the key that is known", counted(*size, "COMMIT"))
+        }
+        LogLook::Looked { size, unlogged, .. } => {
+            let logged = format!("compared with the log of {}", counted(*size, "COMMIT"));
+            let more = match unlogged {
+                0 => String::new(),
+                _ => format!("; {unlogged} newer not logged yet, of which nobody can tell"),
+            };
+            logged + &more
+        }
+    }
+}
+
+fn of_signature(found: &Verification) -> String {
+    match &found.log {
+        LogLook::Left => "not checked for single tasks".to_owned(),
+        LogLook::Absent => "not checked: nothing is signed".to_owned(),
+        LogLook::Looked { vouched, .. } if vouched.is_empty() => {
+            "no key that is known has signed the newest checkpoint".to_owned()
+        }
+        LogLook::Looked { vouched, size, .. } => {
+            let names: Vec<String> = vouched.iter().map(|name| Escaped(name.as_bytes()).to_string()).collect();
+            format!("{} vouches for the log of {}", names.join(", "), counted(*size, "COMMIT"))
+        }
+    }
 }
 
 /// What is no defect.
@@ -49,6 +86,8 @@ fn one(out: &mut dyn Write, defect: &Defect) -> io::Result<()> {
         }
         DefectKind::Missing { object } => writeln!(out, "{:<13} {object}", "missing")?,
         DefectKind::Gap { reason } => writeln!(out, "{:<13} {reason}", "gap")?,
+        DefectKind::History { reason } => writeln!(out, "{:<13} {reason}", "history")?,
+        DefectKind::Signature { reason } => writeln!(out, "{:<13} {reason}", "signature")?,
     }
     for Affected { task, attempt, record } in &defect.records {
         writeln!(out, "{:<13} touches {task}, attempt {attempt}: {record}", "")?;
@@ -88,6 +127,7 @@ pub(crate) fn document(how: Thoroughness, found: &Verification) -> Value {
             "completeness": found.completeness().name(),
             "signature": found.signature().name(),
         },
+        "log": log(&found.log),
         "defects": defects,
         "untold_defects": found.untold,
         "leftovers": leftovers(&found.leftovers),
@@ -135,9 +175,26 @@ fn defect(defect: &Defect) -> Value {
                 "untold_records": defect.untold_records,
             })
         }
-        DefectKind::Gap { reason } => {
-            json!({ "kind": "gap", "reason": reason, "records": records, "untold_records": defect.untold_records })
-        }
+        DefectKind::Gap { reason } => by_reason("gap", reason, &records, defect),
+        DefectKind::History { reason } => by_reason("history", reason, &records, defect),
+        DefectKind::Signature { reason } => by_reason("signature", reason, &records, defect),
+    }
+}
+
+fn by_reason(kind: &str, reason: &str, records: &[Value], defect: &Defect) -> Value {
+    json!({ "kind": kind, "reason": reason, "records": records, "untold_records": defect.untold_records })
+}
+
+fn log(log: &LogLook) -> Value {
+    match log {
+        LogLook::Left => json!({ "state": "not_compared" }),
+        LogLook::Absent => json!({ "state": "absent" }),
+        LogLook::Looked { size, unlogged, is_whole, vouched } => json!({
+            "state": if *is_whole { "compared" } else { "damaged" },
+            "size": size,
+            "unlogged": unlogged,
+            "vouched_by": vouched,
+        }),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The adapters that look whether a machine and a project are ready.
 
+use super::audit::ProjectLogProbe;
 use super::policies::exposable;
 use super::{Location, Project};
 use isobox_git::{GixRepository, RepositoryProbe};
@@ -25,7 +26,7 @@ pub(crate) fn with_probes<T>(directory: &Path, look: impl FnOnce(&[&dyn HostProb
     let store = StoreProbe::new(&location.records);
     let asked = asked(&policy, &directories, &usable, &location);
     let trust = PolicyTrustProbe::new(policy.clone(), FsPolicyPins::new(directories), usable.common_dir().to_owned());
-    look(&[&installation, &sandbox, &backends, &repository, &policy, &trust, &asked, &store])
+    look(&[&installation, &sandbox, &backends, &repository, &policy, &trust, &asked, &store, &ProjectLogProbe(&usable)])
 }
 
 fn asked(

@@ -2,6 +2,8 @@
 
 mod act;
 mod attempts;
+mod attestation;
+mod audit;
 mod completion;
 mod doctor;
 mod init;

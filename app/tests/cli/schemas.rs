@@ -108,7 +108,10 @@ fn what_was_exported_and_what_an_import_took_over_is_described() {
 }
 
 /// Every command that takes `--json`, and the schema of what it prints then.
-const DOCUMENTS: [(&str, &str); 14] = [
+const DOCUMENTS: [(&str, &str); 17] = [
+    ("audit check", "audit-check"),
+    ("audit checkpoint", "audit-checkpoint"),
+    ("audit rebuild", "audit-rebuild"),
     ("diff", "diff"),
     ("doctor", "doctor"),
     ("export", "export"),

@@ -24,6 +24,7 @@ pub(super) fn judge(fact: &Fact) -> Option<Finding> {
         Fact::Store(host_path, health) => store(host_path, health),
         Fact::StoreWritable(trial) => writable(trial),
         Fact::StoreRoom(room) => self::room(*room),
+        Fact::Log { .. } | Fact::BadLog(_) => log(fact)?,
         _ => return None,
     })
 }
@@ -113,4 +114,25 @@ fn room(room: Room) -> Finding {
         }
         _ => finding,
     }
+}
+
+fn log(fact: &Fact) -> Option<Finding> {
+    let finding = |found: String| {
+        Finding::project("store.log", "compared the newest checkpoint of the transparency log with the lanes", found)
+    };
+    let fix = "run `isobox audit checkpoint`, and copy what it prints to another place";
+    Some(match fact {
+        Fact::Log { commits, logged } if logged >= commits => {
+            finding(format!("all {commits} COMMITs are under a checkpoint"))
+        }
+        Fact::Log { commits, logged } => {
+            finding(format!("{} of {commits} COMMITs are not under a checkpoint", commits - logged))
+                .warning("nobody could tell if these were removed or made anew")
+                .fix(fix)
+        }
+        Fact::BadLog(why) => finding(why.clone())
+            .warning("nothing can be logged, and nobody can tell whether records are missing")
+            .fix("run `isobox verify`, which names what is wrong"),
+        _ => return None,
+    })
 }

@@ -1,6 +1,7 @@
 //! Contract suites: the cases that every adapter and every fake of a port must pass.
 
 pub mod attempts;
+pub mod audit_keys;
 pub mod collector;
 pub mod compactor;
 pub mod exports;

@@ -1,5 +1,6 @@
 //! Fakes with state that obey the contracts, for tests of what stands on the ports.
 
+mod audit_keys;
 mod installation;
 mod machine;
 mod open_attempts;
@@ -16,6 +17,7 @@ mod store_compaction;
 mod update_targets;
 mod workspaces;
 
+pub use audit_keys::InMemoryAuditKeys;
 pub use installation::InMemoryInstallation;
 pub use machine::{CountingTaskIds, FixedClock};
 pub use policy_pins::InMemoryPolicyPins;

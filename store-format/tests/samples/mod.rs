@@ -8,6 +8,7 @@ use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
 use isobox_domain::event::{Confirmation, Event, EventKind, Promoted};
 use isobox_domain::git_oid::GitOid;
+use isobox_domain::log::{LeafKind, LogLeaf, TreeHash, TreeHead};
 use isobox_domain::outcome::{Exit, MemoryScope, Outcome, ResourceUsage};
 use isobox_domain::policy::{
     BackendChoice, BackendName, EffectivePolicy, NetworkAccess, PathMode, ReuseInput, ReuseKind, SandboxPolicy,
@@ -18,6 +19,10 @@ use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::WorkspaceSource;
 use isobox_domain::task_id::TaskId;
 use isobox_domain::timestamp::Timestamp;
+use isobox_store_format::log::{
+    Older, Proof, SignedNote, SigningKey, consistency_path, encode_leaf, inclusion_path, leaf_hash, node_in_tile, root,
+};
+use std::convert::Infallible;
 
 pub(crate) const TASK: TaskId = TaskId::new([0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef]);
 
@@ -272,4 +277,55 @@ fn left_out() -> impl Iterator<Item = NotCaptured> {
         NotCapturedReason::OtherFileSystem,
     ];
     (b'a'..).zip(reasons).map(|(letter, reason)| NotCaptured { workspace_path: vec![b'z', letter, 0xff], reason })
+}
+
+/// The first `count` leaves of a log: three lanes, records and events, and one COMMIT that was lost.
+pub(crate) fn leaves(count: u64) -> Vec<LogLeaf> {
+    (0..count).map(leaf).collect()
+}
+
+fn leaf(index: u64) -> LogLeaf {
+    let (lane, sequence) = ((index % 3) as u8, index / 3 + 1);
+    if index == 4 {
+        return LogLeaf::lost(lane, sequence, time(index));
+    }
+    let hash = |salt: u8| {
+        let mut hash = [salt; 32];
+        hash[..8].copy_from_slice(&index.to_le_bytes());
+        ContentId::new(hash)
+    };
+    let (kind, attempt) = if index.is_multiple_of(5) { (LeafKind::Event, 0) } else { (LeafKind::Record, 2) };
+    let (record, commit) = (hash(0x81), hash(0x82));
+    LogLeaf { kind, lane, sequence, task: TASK, attempt, record, commit, time: time(index) }
+}
+
+/// The hash of a complete subtree over `leaves`.
+pub(crate) fn node(leaves: &[LogLeaf], height: u8, index: u64) -> TreeHash {
+    let width = 1 << height;
+    let start = index as usize * width;
+    let hashes: Vec<_> = leaves[start..start + width].iter().map(|leaf| leaf_hash(&encode_leaf(leaf))).collect();
+    node_in_tile(&hashes, height, 0).expect("a complete subtree")
+}
+
+/// The head of the tree of `leaves`.
+pub(crate) fn head(leaves: &[LogLeaf]) -> TreeHead {
+    let size = leaves.len() as u64;
+    let root = root(size, &mut |height, index| Ok::<_, Infallible>(node(leaves, height, index)));
+    TreeHead { size, root: root.expect("infallible") }
+}
+
+/// A key of which everybody knows the secret.
+pub(crate) fn signing_key() -> SigningKey {
+    SigningKey::from_seed("isobox.dev/log/0123456789abcdef", [0x91; 32]).expect("a key")
+}
+
+/// A proof that `leaves[index]` is in the log of `leaves`, whose first `older` were logged before.
+pub(crate) fn proof(leaves: &[LogLeaf], index: u64, older: Option<u64>) -> Proof {
+    let size = leaves.len() as u64;
+    let mut node = |height, index| Ok::<_, Infallible>(node(leaves, height, index));
+    let path = inclusion_path(index, size, &mut node).expect("infallible");
+    let older =
+        older.map(|older| Older { size: older, path: consistency_path(older, size, &mut node).expect("infallible") });
+    let note = SignedNote::of_checkpoint(&head(leaves), &signing_key());
+    Proof { leaf: leaves[index as usize], index, path, older, note }
 }

@@ -358,6 +358,20 @@ impl Index {
         self.sources.iter().filter_map(|source| source.chain_end(lane)).max_by_key(|end| end.sequence)
     }
 
+    /// The number of the last COMMIT of every lane.
+    pub(crate) fn last_sequences(&self) -> impl Iterator<Item = u64> {
+        (0..LANES).filter_map(|lane| self.chain_end(lane)).map(|end| end.sequence)
+    }
+
+    /// Sealed packs that hold a COMMIT of a lane with a number over what `passed` says of that lane.
+    pub(crate) fn packs_behind(&self, passed: impl Fn(u8) -> u64) -> Vec<Pack> {
+        let is_behind = |source: &&Source| {
+            let has_more = |lane| source.chain_end(lane).is_some_and(|end| end.sequence > passed(lane));
+            matches!(source.pack, Pack::Sealed(_)) && (0..LANES).any(has_more)
+        };
+        self.sources.iter().filter(is_behind).map(|source| source.pack).collect()
+    }
+
     /// Bytes that were found to be no entries.
     pub(crate) fn damage(&self) -> Vec<Damage> {
         let foreign = self.foreign.iter().map(|pack| Damage { pack: *pack, offset: 0, end: 0, record: None });

@@ -69,7 +69,7 @@ impl<'a> Walk<'a> {
     fn new(store: &'a FsTaskStore, look: Look, found: &'a mut Verification) -> Self {
         let objects = found.defects.iter().enumerate().filter_map(|(at, defect)| match &defect.kind {
             DefectKind::Damaged { object: Some(object), .. } | DefectKind::Missing { object } => Some((*object, at)),
-            DefectKind::Damaged { .. } | DefectKind::Gap { .. } => None,
+            _ => None,
         });
         Self { store, look, told: objects.collect(), found }
     }
@@ -204,7 +204,7 @@ impl<'a> Walk<'a> {
         let object = match &kind {
             DefectKind::Damaged { object, .. } => *object,
             DefectKind::Missing { object } => Some(*object),
-            DefectKind::Gap { .. } => None,
+            DefectKind::Gap { .. } | DefectKind::History { .. } | DefectKind::Signature { .. } => None,
         };
         let known = object.and_then(|object| self.told.get(&object)).and_then(|at| self.found.defects.get_mut(*at));
         match known {

@@ -42,6 +42,7 @@ impl<'a> Synthesis<'a> {
         let mut pack = Vec::new();
         let first = tasks.start;
         for n in tasks {
+            let start = pack.len();
             for file in 0..files {
                 self.entry(&mut pack, EntryKind::Artifact, &(n << 32 | file).to_le_bytes());
             }
@@ -53,7 +54,7 @@ impl<'a> Synthesis<'a> {
             let children =
                 children.map(|child| CommittedChild { role: child.role.number(), reference: child.reference });
             let reference = self.entry(&mut pack, EntryKind::Record, &encoded.bytes);
-            self.commit(&mut pack, lane, n, reference, children.collect());
+            self.commit(&mut pack, start, (lane, n), reference, children.collect());
         }
         let name = ContentId::new(*blake3::hash(&pack).as_bytes()).to_hex();
         fs::write(self.records.join(format!("store/packs/{name}.pack")), pack).unwrap();
@@ -64,7 +65,14 @@ impl<'a> Synthesis<'a> {
         reference_to(&(n << 32 | file).to_le_bytes())
     }
 
-    fn commit(&mut self, pack: &mut Vec<u8>, lane: u8, n: u64, record: ContentRef, children: Vec<CommittedChild>) {
+    fn commit(
+        &mut self,
+        pack: &mut Vec<u8>,
+        start: usize,
+        (lane, n): (u8, u64),
+        record: ContentRef,
+        children: Vec<CommittedChild>,
+    ) {
         let last = self.last.get(&lane).copied();
         let commit = Commit {
             store: self.store,
@@ -76,7 +84,7 @@ impl<'a> Synthesis<'a> {
             lane,
             sequence: last.map_or(1, |(sequence, _)| sequence + 1),
             previous: last.map(|(_, id)| id),
-            span: 0,
+            span: (pack.len() - start) as u64,
             packs: Vec::new(),
             children,
         };
