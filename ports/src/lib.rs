@@ -9,6 +9,7 @@ pub mod fake;
 #[cfg(feature = "testing")]
 pub mod fault;
 
+mod archives;
 mod attempts;
 mod capture_sink;
 mod clock;
@@ -30,6 +31,7 @@ mod verifier;
 mod views;
 mod workspaces;
 
+pub use archives::{Archived, Archiver, ArchivingError};
 pub use attempts::{Attempt, Attempts, ObjectWriter, Publishing, Role};
 pub use capture_sink::{CaptureSink, CapturedRefs};
 pub use clock::Clock;

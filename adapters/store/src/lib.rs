@@ -2,6 +2,7 @@
 //! process left. `docs/store-format.md` specifies the bytes.
 #![forbid(unsafe_code)]
 
+mod archive;
 mod attempt;
 mod attempts;
 mod capture;
@@ -33,6 +34,7 @@ mod verify;
 mod views;
 mod whole;
 
+pub use archive::FsArchive;
 pub use probe::StoreProbe;
 pub use store::FsTaskStore;
 pub use views::FsViews;

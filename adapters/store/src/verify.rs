@@ -3,6 +3,7 @@
 mod chains;
 mod pack;
 mod span;
+pub(crate) mod told;
 mod walk;
 
 use crate::dir::is_no_file;
