@@ -30,7 +30,7 @@ pub(crate) use policy::{
 pub(crate) use policy_flags::PolicyFlags;
 pub(crate) use promote::PromoteArguments;
 pub(crate) use telling::{EventTarget, TellingFlags};
-pub(crate) use transfer::{ExportArguments, ImportArguments, LayoutName, TransferCommand};
+pub(crate) use transfer::{ExportArguments, Format, ImportArguments, LayoutName, TransferCommand};
 pub(crate) use update::UpdateArguments;
 pub(crate) use verify::{SampleFlag, VerifyArguments};
 pub(crate) use workload::{AttemptCommand, RunArguments, ToolArguments};

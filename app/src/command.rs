@@ -3,6 +3,8 @@
 mod act;
 mod completion;
 mod doctor;
+mod export;
+mod export_file;
 mod follow;
 mod help;
 mod init;

@@ -1,5 +1,6 @@
 //! Use cases: each a module with one public function and the ports that it touches.
 
+pub(crate) mod archive;
 pub(crate) mod attempt;
 pub(crate) mod cat;
 pub(crate) mod diff;
@@ -19,6 +20,7 @@ pub(crate) mod reject;
 pub(crate) mod report;
 pub(crate) mod select;
 pub(crate) mod settle;
+pub(crate) mod take_over;
 pub(crate) mod trusted_policy;
 pub(crate) mod update;
 pub(crate) mod verify;

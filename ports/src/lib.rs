@@ -35,7 +35,7 @@ pub use archives::{Archived, Archiver, ArchivingError};
 pub use attempts::{Attempt, Attempts, ObjectWriter, Publishing, Role};
 pub use capture_sink::{CaptureSink, CapturedRefs};
 pub use clock::Clock;
-pub use exports::{Export, ExportError, Exports};
+pub use exports::{Export, ExportError, ExportFile, ExportFiles, Exports, Replacing};
 pub use host_probe::HostProbe;
 pub use object_store::{ChangeLines, Content, ObjectStore};
 pub use open_attempts::{Asked, OpenAttempt, OpenAttempts};

@@ -34,6 +34,15 @@ pub(crate) struct Layout {
     pub(crate) packs: Arc<Dir>,
     pub(crate) large: Dir,
     pub(crate) format: FormatFile,
+    pub(crate) tables: Tables,
+}
+
+/// Whether derived tables are written into a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tables {
+    Written,
+    /// It is another's: nothing in it is changed.
+    Untouched,
 }
 
 impl Layout {
@@ -67,6 +76,13 @@ impl Layout {
         Self::from_root(root).map(Some)
     }
 
+    /// Opens the store in the directory `store` itself, to be read only; `None` if it is none. Nothing in it is changed.
+    pub(crate) fn open_untouched(store: &Path) -> Result<Option<Self>, StoreError> {
+        let found = absent_is_none(Dir::open(store)).map_err(failed("open", &shown(store)))?;
+        let Some(root) = found.filter(|root| has_format(root).unwrap_or(true)) else { return Ok(None) };
+        Ok(Some(Self { tables: Tables::Untouched, ..Self::from_root(root)? }))
+    }
+
     /// Fails if this version, this file system or this user may not write here.
     pub(crate) fn require_writable(&self) -> Result<(), StoreError> {
         let subject = shown(self.root.path());
@@ -94,7 +110,7 @@ impl Layout {
         let format = read_format(&root)?;
         let open = |name: &str| root.dir(name).map_err(failed("open", &root.shown(name)));
         let (lanes, packs, large) = (open("lanes")?, Arc::new(open("packs")?), open("large")?);
-        Ok(Self { lanes, packs, large, format, root })
+        Ok(Self { lanes, packs, large, format, root, tables: Tables::Written })
     }
 }
 

@@ -35,6 +35,12 @@ impl FsTaskStore {
         Ok(Layout::open(records)?.map(Self::new))
     }
 
+    /// Opens the store that the directory `store` is, to be read only; `None` if it is none. Nothing in it is changed, not
+    /// even what is derived.
+    pub fn open_untouched(store: &Path) -> Result<Option<Self>, StoreError> {
+        Ok(Layout::open_untouched(store)?.map(Self::new))
+    }
+
     fn new(layout: Layout) -> Self {
         Self { shared: Arc::new(Shared { layout, index: Mutex::default() }) }
     }

@@ -50,7 +50,7 @@ pub(crate) struct ShowArguments {
     /// Print the record's own bytes, whose BLAKE3 is its digest
     #[arg(long, conflicts_with = "json")]
     pub(crate) raw: bool,
-    /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, or a record directory
+    /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, a record directory, or an archive
     #[arg(value_name = "TASK")]
     pub(crate) task: OsString,
 }
@@ -70,7 +70,7 @@ pub(crate) struct DiffArguments {
     /// Print every changed path, and what deserves a look, as a JSON document
     #[arg(long, conflicts_with_all = ["stat", "name_only"])]
     pub(crate) json: bool,
-    /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, or a record directory
+    /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, a record directory, or an archive
     #[arg(value_name = "TASK")]
     pub(crate) task: OsString,
 }
@@ -90,7 +90,7 @@ pub(crate) struct LogsArguments {
     /// Only standard error
     #[arg(long)]
     pub(crate) stderr: bool,
-    /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, or a record directory
+    /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, a record directory, or an archive
     #[arg(value_name = "TASK")]
     pub(crate) task: OsString,
 }

@@ -1,6 +1,7 @@
 //! The `isobox` program as a person or a script meets it: commands, flags, streams, exit codes, files.
 
 mod act;
+mod archive;
 mod completion;
 mod doctor;
 mod init;
