@@ -3,6 +3,7 @@
 //! The targets below `fuzz_targets/` and the ordinary test that replays the corpora (`tests/tests/fuzz_corpus.rs`) both
 //! call these functions.
 
+mod archives;
 mod names;
 mod objects;
 mod packs;
@@ -12,7 +13,8 @@ mod v1;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 14] = [
+    ("archive", archives::archive),
     ("change_set", objects::change_set),
     ("commit", packs::commit),
     ("entry", packs::entry),

@@ -71,6 +71,36 @@ fn a_promotion_survives_a_fault_at_any_system_call() {
     });
 }
 
+#[test]
+fn an_import_survives_a_fault_at_any_system_call() {
+    let source = Project::initialised(User::Current);
+    for script in ["echo said; echo new > new.txt", "head -c 1200000 /dev/urandom > big"] {
+        assert_eq!(source.isobox(&["tool", "--", "sh", "-c", script]).code, 0);
+    }
+    let archive = source.scratch().join("all.isobox").to_str().expect("UTF-8").to_owned();
+    assert_eq!(source.isobox(&["export", "--format", "archive", "@all", &archive]).code, 0);
+    each_fault(|calls, fault| {
+        until_none_is_hit(|nth| {
+            let project = Project::bare(User::Current);
+            let injected = run_with_fault(&project, &["import", "--json", &archive], calls, fault, nth);
+            let what = format!("{fault:?} at {calls} {nth}: {injected:?}");
+            let listed = assert_store_is_whole(&project);
+            let count = listed.matches("\"record\":\"").count() + listed.matches("\"record\": \"").count();
+            if injected.outcome.code == 0 {
+                assert_eq!(count, 2, "{what}");
+            }
+            // Again, and it is as if nothing had happened.
+            let again = project.isobox(&["import", &archive]);
+            assert_eq!(again.code, 0, "{what}, then {again:?}");
+            let copy = project.scratch().join("copy.isobox").to_str().expect("UTF-8").to_owned();
+            let exported = project.isobox(&["export", "--format", "archive", "@all", &copy]);
+            assert_eq!(exported.code, 0, "{what}, then {exported:?}");
+            assert!(std::fs::read(&copy).expect("read") == std::fs::read(&archive).expect("read"), "{what}");
+            injected
+        });
+    });
+}
+
 fn each_fault(check: impl Fn(&str, Fault) + Sync) {
     for calls in CALL_GROUPS {
         for fault in FAULTS {
