@@ -8,6 +8,7 @@ mod misunderstood;
 mod policy;
 mod policy_flags;
 mod promote;
+mod store;
 mod telling;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ pub(crate) use policy::{
 };
 pub(crate) use policy_flags::PolicyFlags;
 pub(crate) use promote::PromoteArguments;
+pub(crate) use store::{RebuildIndexArguments, RepairArguments, StoreArguments, StoreCommand};
 pub(crate) use telling::{EventTarget, TellingFlags};
 pub(crate) use transfer::{ExportArguments, Format, ImportArguments, LayoutName, TransferCommand};
 pub(crate) use update::UpdateArguments;
@@ -162,6 +164,9 @@ pub(crate) enum Command {
         isobox verify @latest\n  \
         isobox verify --sample today/30 --json")]
     Verify(VerifyArguments),
+    /// Repair the task store, and make its tables anew
+    #[command(after_help = "Examples:\n  isobox store repair\n  isobox store rebuild-index")]
+    Store(StoreArguments),
     /// Check policies, show what holds, print their schema
     #[command(
         after_help = "Examples:\n  isobox policy check\n  isobox policy show --effective\n  isobox policy schema"

@@ -13,6 +13,7 @@ mod man;
 mod policy;
 mod promote;
 mod rerun;
+mod store;
 mod topics;
 mod transfer;
 mod trusted;
@@ -85,6 +86,7 @@ fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
         Command::Transfer(command) => transfer::transfer(console, &command),
         Command::Policy(arguments) => policy::policy(console, &arguments.command),
         Command::Verify(arguments) => verify::verify(console, &arguments),
+        Command::Store(arguments) => store::store(console, &arguments.command),
         Command::Update(arguments) => update::update(console, &arguments),
         Command::Version(arguments) => help::version(&arguments),
         Command::Help(arguments) => help::help(&arguments),

@@ -15,6 +15,7 @@ pub(crate) mod list;
 pub(crate) mod pager;
 pub(crate) mod policy;
 pub(crate) mod record_json;
+pub(crate) mod repair;
 pub(crate) mod report_json;
 pub(crate) mod review;
 pub(crate) mod show;

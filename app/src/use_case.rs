@@ -17,6 +17,7 @@ pub(crate) mod open_tasks;
 pub(crate) mod promote;
 pub(crate) mod recover;
 pub(crate) mod reject;
+pub(crate) mod repair;
 pub(crate) mod report;
 pub(crate) mod select;
 pub(crate) mod settle;

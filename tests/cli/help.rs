@@ -1,7 +1,7 @@
 //! The help of every command, and the topics.
 
 use crate::transcript::Transcript;
-use isobox_tests::{Project, User, checkout};
+use isobox_tests::{Project, User, checkout, command_of};
 use std::fs;
 
 /// Every command, as it is typed after `isobox`: each has a page. The first is isobox itself.
@@ -10,7 +10,7 @@ fn commands() -> Vec<String> {
     let names = pages.map(|page| page.expect("a page").file_name().to_string_lossy().into_owned());
     let mut names: Vec<String> = names.filter_map(|name| name.strip_suffix(".md").map(str::to_owned)).collect();
     names.sort();
-    names.into_iter().map(|name| if name == "index" { String::new() } else { name.replace('-', " ") }).collect()
+    names.into_iter().map(|name| if name == "index" { String::new() } else { command_of(&name) }).collect()
 }
 
 #[test]

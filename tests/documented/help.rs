@@ -2,7 +2,7 @@
 
 use crate::page::{Example, Step};
 use crate::{report, shell};
-use isobox_tests::{Project, User, checkout};
+use isobox_tests::{Project, User, checkout, command_of};
 use libtest_mimic::Trial;
 use std::fs;
 
@@ -24,10 +24,11 @@ const TRIED_ELSEWHERE: &str = "update";
 const ANYTHING: &str = "…";
 
 /// What stands in an example for something that only a real project has, and what this one has for it.
-const STAND_INS: [(&str, &str); 10] = [
+const STAND_INS: [(&str, &str); 11] = [
     ("old/task-0123456789abcdef", "../scratch/old/$id"),
     ("import all.isobox", "import ../scratch/all.isobox"),
-    ("import /srv/build/app", "import $PWD"),
+    ("--from all.isobox", "--from ../scratch/all.isobox"),
+    ("/srv/build/app", "$PWD"),
     ("task-0123456789abcdef", "$id"),
     ("task-0123", "$id"),
     ("/path/to/project", "$PWD"),
@@ -68,9 +69,9 @@ fn steps(example: &str) -> Vec<Step> {
 /// Every command, as it is typed after `isobox`: each has a page.
 fn commands() -> impl Iterator<Item = String> {
     let pages = fs::read_dir(checkout().join("docs/commands")).expect("list the pages");
-    let names = pages.map(|page| page.expect("a page").file_name().to_string_lossy().replace('-', " "));
+    let names = pages.map(|page| page.expect("a page").file_name().to_string_lossy().into_owned());
     names.filter_map(|name| {
-        name.strip_suffix(".md").map(|name| if name == "index" { String::new() } else { name.to_owned() })
+        name.strip_suffix(".md").map(|name| if name == "index" { String::new() } else { command_of(name) })
     })
 }
 

@@ -96,6 +96,13 @@ impl Layout {
         self.dir("locks")
     }
 
+    /// The directory of damaged files.
+    pub(crate) fn quarantine(&self) -> Result<Dir, StoreError> {
+        let subject = self.root.shown("quarantine");
+        self.root.make_dir("quarantine").map_err(failed("create", &subject))?;
+        self.dir("quarantine")
+    }
+
     /// The directory of attempts.
     pub(crate) fn tmp(&self) -> Result<Dir, StoreError> {
         self.dir("tmp")

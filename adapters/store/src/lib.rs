@@ -18,6 +18,7 @@ mod large_reader;
 mod large_writer;
 mod layout;
 mod locks;
+mod mend;
 mod object_store;
 mod open_attempts;
 mod output;

@@ -222,7 +222,7 @@ fn is_intact(layout: &Layout, location: Location, header: &EntryHeader) -> io::R
     Ok(decode_payload(&found, payload).is_ok())
 }
 
-fn place_large(layout: &Layout, staging: &Staging, large: &StagedLarge) -> io::Result<()> {
+pub(crate) fn place_large(layout: &Layout, staging: &Staging, large: &StagedLarge) -> io::Result<()> {
     let dir = staging.dir();
     let (folder_name, name) = large_name(&large.header.id);
     let is_there = is_placed(layout, &large.header)?;

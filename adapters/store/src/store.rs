@@ -54,6 +54,11 @@ impl Shared {
         Ok(index)
     }
 
+    /// Forgets what is known of all files.
+    pub(crate) fn forget_index(&self) {
+        *self.known_index() = Index::default();
+    }
+
     /// The index as it was last refreshed.
     pub(crate) fn known_index(&self) -> MutexGuard<'_, Index> {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)

@@ -31,7 +31,7 @@ Where a command takes a TASK, any of these names it:
   @latest                 the newest task of the store
   @latest~2               the second one before that
   b3:DIGEST               one record by its digest: `isobox show` prints it
-  FILE.isobox             the task in an archive; FILE.isobox#TASK where it holds several
+  FILE.isobox#TASK        a task of an archive; without #TASK the only one in it
   .isobox/tasks/task-…    the directory of a view, which also names the store
 
 An id means the newest attempt of its task. `stop`, `wait` and `logs --follow`

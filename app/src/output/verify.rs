@@ -23,7 +23,7 @@ pub(crate) fn text(out: &mut dyn Write, how: Thoroughness, found: &Verification)
     writeln!(out, "{:<13} {}: nothing is signed", "signature", found.signature().name())
 }
 
-fn one(out: &mut dyn Write, defect: &Defect) -> io::Result<()> {
+pub(super) fn one(out: &mut dyn Write, defect: &Defect) -> io::Result<()> {
     match &defect.kind {
         DefectKind::Damaged { file, offset, reason, object } => {
             writeln!(out, "{:<13} {file} at {offset}: {reason}", "damaged")?;
@@ -87,7 +87,7 @@ fn thoroughness(how: Thoroughness) -> Value {
     }
 }
 
-fn defect(defect: &Defect) -> Value {
+pub(super) fn defect(defect: &Defect) -> Value {
     let records: Vec<Value> = defect.records.iter().map(affected).collect();
     match &defect.kind {
         DefectKind::Damaged { file, offset, reason, object } => json!({

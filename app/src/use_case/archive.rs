@@ -1,16 +1,19 @@
 //! Exports records as an Archive.
 
 use crate::failure::{Failure, FailureKind};
+use crate::use_case::take_over::{self, Source};
 use isobox_domain::content::ContentId;
 use isobox_domain::record::RecordEntry;
-use isobox_ports::{Archived, Archiver, ArchivingError, RecordLog, StoreError, TellAdvance, Verifier};
+use isobox_ports::{
+    Archived, Archiver, ArchivingError, ObjectStore, RecordLog, StoreError, StoreErrorKind, TellAdvance,
+};
 use std::io::Write;
 
 /// What it touches.
 #[derive(Clone, Copy)]
 pub(crate) struct Ports<'a> {
     pub(crate) records: &'a dyn RecordLog,
-    pub(crate) verifier: &'a dyn Verifier,
+    pub(crate) objects: &'a dyn ObjectStore,
     pub(crate) archiver: &'a dyn Archiver,
 }
 
@@ -28,11 +31,18 @@ pub(crate) fn whole_records(ports: &Ports<'_>, tell: &mut dyn FnMut(&Failure)) -
 }
 
 fn is_whole(ports: &Ports<'_>, entry: &RecordEntry) -> Result<bool, Failure> {
-    Ok(ports.verifier.verify_record(&entry.record)?.is_some_and(|found| found.is_sound()))
+    match ports.records.events(&entry.record) {
+        Err(error) if error.kind == StoreErrorKind::Damaged => return Ok(false),
+        events => drop(events?),
+    }
+    take_over::is_whole(&Source { records: ports.records, objects: ports.objects }, &entry.record)
 }
 
 fn damaged(record: &ContentId) -> Failure {
-    Failure::new(FailureKind::Store, format!("the record {record} was left out: it, or what it refers to, is damaged"))
+    Failure::new(
+        FailureKind::Store,
+        format!("the record {record} was left out: it, what it refers to, or what is told about it is damaged"),
+    )
 }
 
 /// Writes `records` to `to`.

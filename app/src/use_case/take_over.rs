@@ -134,6 +134,7 @@ fn put(
     record: &TaskRecord,
     known: &mut Known,
 ) -> Result<bool, Stopped> {
+    let here = Source { records: ports.records, objects: ports.objects };
     let is_here = match known.find(record) {
         Some(here) if here != entry.record => {
             if is_same_import(ports, &here, record)? {
@@ -142,7 +143,7 @@ fn put(
             let message = format!("its attempt {} is another record here: {here}", record.attempt);
             return Err(Stopped::Refused(message));
         }
-        found => found.is_some() && is_whole(ports, entry)?,
+        found => found.is_some() && is_whole(&here, &entry.record)?,
     };
     if is_here {
         return Ok(false);
@@ -169,16 +170,15 @@ fn is_same_import(ports: &Ports<'_>, here: &ContentId, record: &TaskRecord) -> R
     }
 }
 
-/// Whether the record is in the store with everything below it.
-fn is_whole(ports: &Ports<'_>, entry: &RecordEntry) -> Result<bool, Stopped> {
-    let here = Source { records: ports.records, objects: ports.objects };
-    let bytes = match here.records.bytes(&entry.record) {
+/// Whether the record is in a store with everything below it.
+pub(crate) fn is_whole(store: &Source<'_>, record: &ContentId) -> Result<bool, Failure> {
+    let bytes = match store.records.bytes(record) {
         Err(error) if error.kind == StoreErrorKind::Damaged => return Ok(false),
         bytes => bytes?,
     };
     let Some(bytes) = bytes else { return Ok(false) };
-    let mut fetch = |part: &_| stage::part(&here, part);
-    let below = each_below(&bytes, &mut fetch, &mut |object| match here.objects.open(&object.id)? {
+    let mut fetch = |part: &_| stage::part(store, part);
+    let below = each_below(&bytes, &mut fetch, &mut |object| match store.objects.open(&object.id)? {
         Some(_) => Ok(()),
         None => Err("it is missing".into()),
     });

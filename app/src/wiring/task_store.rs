@@ -3,9 +3,10 @@
 use super::{FsTaskStore, FsViews, Location, open_store};
 use crate::cli::Place;
 use crate::failure::{Failure, FailureKind};
+use crate::use_case::repair;
 use isobox_domain::escape::Escaped;
 use isobox_domain::task_id::TaskSelector;
-use isobox_ports::{Archiver, Attempts, ObjectStore, OpenAttempts, RecordLog, Verifier};
+use isobox_ports::{Archiver, Attempts, Mender, ObjectStore, OpenAttempts, RecordLog, Verifier};
 use isobox_store::FsArchive;
 use std::path::{Path, PathBuf};
 
@@ -19,14 +20,8 @@ pub(crate) struct Store {
     store: Box<dyn TaskStore>,
     views: FsViews,
     directory: PathBuf,
-    kind: Kind,
-}
-
-/// Whether a store can be written to.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Store,
-    Archive,
+    /// What mends it; nothing mends an Archive.
+    mender: Option<Box<dyn Mender>>,
 }
 
 impl Store {
@@ -39,7 +34,8 @@ impl Store {
     /// The store at a location.
     pub(super) fn new(store: FsTaskStore, location: &Location) -> Self {
         let directory = location.records.clone();
-        Self { store: Box::new(store), views: location.views(), directory, kind: Kind::Store }
+        let mender: Box<dyn Mender> = Box::new(store.clone());
+        Self { store: Box::new(store), views: location.views(), directory, mender: Some(mender) }
     }
 
     /// An Archive, to be looked into.
@@ -51,12 +47,12 @@ impl Store {
         })?;
         let directory = super::absolute(host_path)?;
         // Nothing has Views there, and nothing writes any: an Archive is never written to.
-        Ok(Self { store: Box::new(archive), views: FsViews::new(directory.clone()), directory, kind: Kind::Archive })
+        Ok(Self { store: Box::new(archive), views: FsViews::new(directory.clone()), directory, mender: None })
     }
 
     /// Whether it is an Archive.
     pub(crate) fn is_archive(&self) -> bool {
-        self.kind == Kind::Archive
+        self.mender.is_none()
     }
 
     /// Whether both are the same one.
@@ -87,6 +83,14 @@ impl Store {
     /// Its objects.
     pub(crate) fn objects(&self) -> &dyn ObjectStore {
         &*self.store
+    }
+
+    /// The ports of a repair.
+    pub(crate) fn repair_ports(&self) -> Result<repair::Ports<'_>, Failure> {
+        self.require_writable("repair")?;
+        let none = || Failure::new(FailureKind::Usage, "nothing mends an archive");
+        let mender = self.mender.as_deref().ok_or_else(none)?;
+        Ok(repair::Ports { mender, verifier: self.verifier(), store: self.take_over_ports() })
     }
 
     pub(super) fn store(&self) -> &dyn TaskStore {

@@ -47,7 +47,7 @@ impl Store {
 impl Store {
     /// The ports of an Export as an Archive.
     pub(crate) fn archive_ports(&self) -> archive::Ports<'_> {
-        archive::Ports { records: self.store(), verifier: self.store(), archiver: self.store() }
+        archive::Ports { records: self.store(), objects: self.store(), archiver: self.store() }
     }
 }
 

@@ -246,6 +246,7 @@ fn what_was_damaged_here_is_made_up_for_by_an_import() {
     let (outcome, told) = import(&project, &own_records(&project), &[&all]);
     assert_eq!((outcome.code, &told["imported"]), (0, &1.into()), "{told}");
     assert_eq!(project.isobox(&["logs", &task]).stdout, "first of all");
+    assert_eq!(listed(&project, &own_records(&project)).len(), 1, "it is listed once");
 }
 
 #[test]

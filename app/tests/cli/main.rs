@@ -11,6 +11,7 @@ mod place;
 mod policy;
 mod preflight;
 mod promote;
+mod repair;
 mod schema_checker;
 mod schemas;
 mod streams;

@@ -108,7 +108,7 @@ fn what_was_exported_and_what_an_import_took_over_is_described() {
 }
 
 /// Every command that takes `--json`, and the schema of what it prints then.
-const DOCUMENTS: [(&str, &str); 12] = [
+const DOCUMENTS: [(&str, &str); 13] = [
     ("diff", "diff"),
     ("doctor", "doctor"),
     ("export", "export"),
@@ -117,6 +117,7 @@ const DOCUMENTS: [(&str, &str); 12] = [
     ("policy check", "policy-check"),
     ("policy show", "policy"),
     ("show", "record"),
+    ("store repair", "repair"),
     ("update", "update"),
     ("verify", "verify"),
     ("version", "version"),

@@ -3,7 +3,7 @@
 use super::{Ports, Source, Stopped};
 use crate::failure::one_line;
 use isobox_domain::record::RecordEntry;
-use isobox_ports::AppendError;
+use isobox_ports::{AppendError, StoreErrorKind};
 
 /// Appends the events of `source` that come after those that are here; how many, or why they do not.
 ///
@@ -17,7 +17,12 @@ pub(super) fn merge(
         Ok(theirs) => theirs,
         Err(error) => return Ok(Err(format!("the events about it: {}", one_line(&error)))),
     };
-    let here = ports.records.events(&entry.record)?;
+    let here = match ports.records.events(&entry.record) {
+        Err(error) if error.kind == StoreErrorKind::Damaged => {
+            return Ok(Err(format!("the events about it that are here: {}", one_line(&error))));
+        }
+        here => here?,
+    };
     let common = here.iter().zip(&theirs).take_while(|(a, b)| a.id == b.id).count();
     if common == theirs.len() {
         return Ok(Ok(0));
