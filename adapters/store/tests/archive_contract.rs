@@ -8,16 +8,18 @@ use isobox_domain::content::ContentId;
 use isobox_domain::event::Event;
 use isobox_domain::record::{RecordEntry, TaskRecord};
 use isobox_domain::verification::{Thoroughness, Verification};
+use isobox_ports::contract::archiver::ArchiverFixture;
 use isobox_ports::contract::store::StoreFixture;
 use isobox_ports::contract::verifier::VerifierFixture;
-use isobox_ports::contract::{object_store, record_log, verifier};
+use isobox_ports::contract::{archiver, object_store, record_log, verifier};
 use isobox_ports::{
-    AppendError, Archiver, Attempt, Attempts, ChangeLines, Content, ObjectStore, RecordLog, StoreError, StoreErrorKind,
-    StoredEvent, TellAdvance, Verifier,
+    AppendError, Archived, Archiver, ArchivingError, Attempt, Attempts, ChangeLines, Content, ObjectStore, RecordLog,
+    StoreError, StoreErrorKind, StoredEvent, TellAdvance, Verifier,
 };
 use isobox_store::{FsArchive, FsTaskStore};
 use isobox_store_format::archive::Archive;
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use tempfile::TempDir;
@@ -143,6 +145,26 @@ impl StoreFixture for Through {
     }
 }
 
+impl Archiver for Through {
+    fn archive(
+        &self,
+        records: &[ContentId],
+        to: &mut dyn Write,
+        tell: TellAdvance<'_>,
+    ) -> Result<Archived, ArchivingError> {
+        match self.archive()? {
+            Some(archive) => archive.archive(records, to, tell),
+            None => self.store.archive(records, to, tell),
+        }
+    }
+}
+
+impl ArchiverFixture for Through {
+    fn archiver(&self) -> &dyn Archiver {
+        self
+    }
+}
+
 impl VerifierFixture for Through {
     fn verifier(&self) -> &dyn Verifier {
         self
@@ -151,6 +173,7 @@ impl VerifierFixture for Through {
 
 fn main() {
     let suites = [
+        archiver::cases("FsArchive", Through::default),
         object_store::cases("FsArchive", Through::default),
         record_log::cases("FsArchive", Through::default),
         verifier::cases("FsArchive", Through::default),

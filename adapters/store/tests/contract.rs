@@ -4,13 +4,15 @@ mod support;
 
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::record::{TaskArtifacts, TaskRecord};
+use isobox_ports::contract::archiver::ArchiverFixture;
+use isobox_ports::contract::mender::MenderFixture;
 use isobox_ports::contract::open_attempts::OpenAttemptsFixture;
 use isobox_ports::contract::sample::record;
 use isobox_ports::contract::store::StoreFixture;
 use isobox_ports::contract::verifier::VerifierFixture;
 use isobox_ports::contract::views::ViewsFixture;
-use isobox_ports::contract::{attempts, object_store, open_attempts, record_log, verifier, views};
-use isobox_ports::{Attempts, ObjectStore, OpenAttempts, RecordLog, Role, Verifier, Views};
+use isobox_ports::contract::{archiver, attempts, mender, object_store, open_attempts, record_log, verifier, views};
+use isobox_ports::{Archiver, Attempts, Mender, ObjectStore, OpenAttempts, RecordLog, Role, Verifier, Views};
 use isobox_store::{FsTaskStore, FsViews};
 use std::collections::BTreeMap;
 use std::fs;
@@ -53,6 +55,18 @@ impl StoreFixture for Fixture {
 
 impl VerifierFixture for Fixture {
     fn verifier(&self) -> &dyn Verifier {
+        &self.store
+    }
+}
+
+impl ArchiverFixture for Fixture {
+    fn archiver(&self) -> &dyn Archiver {
+        &self.store
+    }
+}
+
+impl MenderFixture for Fixture {
+    fn mender(&self) -> &dyn Mender {
         &self.store
     }
 }
@@ -106,7 +120,9 @@ fn collect(root: &Path, directory: &Path, files: &mut BTreeMap<String, Vec<u8>>)
 
 fn main() {
     let suites = [
+        archiver::cases("FsTaskStore", Fixture::default),
         attempts::cases("FsTaskStore", Fixture::default),
+        mender::cases("FsTaskStore", Fixture::default),
         object_store::cases("FsTaskStore", Fixture::default),
         open_attempts::cases("FsTaskStore", Fixture::default),
         record_log::cases("FsTaskStore", Fixture::default),

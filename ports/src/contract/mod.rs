@@ -1,9 +1,12 @@
 //! Contract suites: the cases that every adapter and every fake of a port must pass.
 
+pub mod archiver;
 pub mod attempts;
+pub mod export_files;
 pub mod exports;
 pub mod host_probe;
 pub mod machine;
+pub mod mender;
 pub mod object_store;
 pub mod open_attempts;
 pub mod policy_pins;
