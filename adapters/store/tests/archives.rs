@@ -9,9 +9,13 @@ use isobox_ports::contract::sample::{draft, noise, promoted, record, rejected};
 use isobox_ports::{Archiver, Attempts, ObjectStore, RecordLog, Role, StoreErrorKind, Verifier};
 use isobox_store::{FsArchive, FsTaskStore};
 use isobox_store_format::archive::{Archive, ArchiveWriter, Head, Section};
+use isobox_store_format::commit::Commit;
+use isobox_store_format::entry::{EntryHeader, EntryKind, HEADER_LEN};
 use isobox_store_format::event::encode_event;
+use isobox_store_format::frame::decode_payload;
 use isobox_store_format::object::reference_to;
 use isobox_store_format::record::encode_record;
+use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
@@ -21,13 +25,18 @@ use tempfile::TempDir;
 
 /// Publishes the n-th record, with an output of that length and one that all share.
 fn publish(store: &FsTaskStore, n: u64, length: usize) -> ContentId {
+    publish_content(store, n, &noise(n, length))
+}
+
+/// The same with that very output.
+fn publish_content(store: &FsTaskStore, n: u64, stdout: &[u8]) -> ContentId {
     let attempt = store.begin(&draft(n)).unwrap();
     let staged = |role, bytes: &[u8]| {
         let mut writer = attempt.stage(role).unwrap();
         writer.write_all(bytes).unwrap();
         Some(writer.finish().unwrap())
     };
-    let (stdout, stderr) = (staged(Role::Stdout, &noise(n, length)), staged(Role::Stderr, b"what all of them say"));
+    let (stdout, stderr) = (staged(Role::Stdout, stdout), staged(Role::Stderr, b"what all of them say"));
     let mut artifacts = TaskArtifacts { stdout, stderr, ..TaskArtifacts::default() };
     let mut sink = attempt.capture_sink().unwrap();
     let content = sink.content(&mut format!("file {n}").as_bytes()).unwrap();
@@ -87,6 +96,77 @@ fn the_same_records_are_the_same_bytes_from_any_store_and_in_any_order() {
     assert!(bytes == expected, "from another store, in another order");
     let archive = written(directory.path(), &expected);
     assert!(archive_of(&archive) == expected, "from the archive itself");
+}
+
+/// A copy of the store in `records` in which nothing small is compressed: other bytes, the same records.
+fn uncompressed(records: &Path) -> TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    FsTaskStore::create(copy.path()).unwrap();
+    let [from, to] = [records, copy.path()].map(|records| records.join("store"));
+    fs::copy(from.join("FORMAT"), to.join("FORMAT")).unwrap();
+    let pack = fs::read(from.join("lanes/lane-00.pack")).unwrap();
+    let (mut raw_pack, mut start, mut previous) = (Vec::new(), 0, None);
+    for (at, header) in support::entries(&pack) {
+        let stored = pack[at + HEADER_LEN..at + header.entry_length() as usize].to_vec();
+        let mut raw = decode_payload(&header, stored).unwrap();
+        if header.kind == EntryKind::Commit {
+            let span = (raw_pack.len() - start) as u64;
+            raw = Commit { span, previous, ..Commit::decode(&raw).unwrap() }.encode().unwrap();
+            previous = Some(reference_to(&raw).id);
+        }
+        raw_pack.extend(EntryHeader::raw(header.kind, &raw).encode());
+        raw_pack.extend(raw);
+        start = if header.kind == EntryKind::Commit { raw_pack.len() } else { start };
+    }
+    assert!(raw_pack.len() > pack.len() + 1000, "something was compressed");
+    fs::write(to.join("lanes/lane-00.pack"), raw_pack).unwrap();
+    copy
+}
+
+#[test]
+fn how_a_store_holds_its_content_is_not_seen_in_an_archive() {
+    let (directory, store) = store();
+    for n in 0..5 {
+        let attempt = store.begin(&draft(n)).unwrap();
+        let mut writer = attempt.stage(Role::Stdout).unwrap();
+        writer.write_all(&b"again and again ".repeat(100 + n as usize)).unwrap();
+        let artifacts = TaskArtifacts { stdout: Some(writer.finish().unwrap()), ..TaskArtifacts::default() };
+        store.publish(attempt, &TaskRecord { artifacts, ..record(n) }).unwrap();
+    }
+    let copy = uncompressed(directory.path());
+    let raw = FsTaskStore::open(copy.path()).unwrap().expect("a store");
+    assert!(raw.verify(Thoroughness::Deep, &|_| {}).unwrap().is_sound());
+    assert!(archive_of(&raw) == archive_of(&store));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn stores_of_any_shape_give_one_archive_that_is_whole(
+        shapes in prop::collection::vec((0..4_u64, prop_oneof![0..3000_usize, Just((1 << 20) - 1), Just(1 << 20), Just((1 << 20) + 7)], 0..3_usize), 1..5),
+    ) {
+        let fill = |order: &mut dyn Iterator<Item = usize>| {
+            let (directory, store) = store();
+            for n in order {
+                let (content, length, events) = shapes[n];
+                let record = publish_content(&store, n as u64, &noise(content, length));
+                (0..events).fold(None, |previous, _| Some(store.append(&rejected(n as u64, record, previous)).unwrap()));
+            }
+            (directory, store)
+        };
+        let (directory, one) = fill(&mut (0..shapes.len()));
+        let (_other, another) = fill(&mut (0..shapes.len()).rev());
+        let expected = archive_of(&one);
+        prop_assert!(archive_of(&another) == expected);
+        let archive = written(directory.path(), &expected);
+        let found = archive.verify(Thoroughness::Deep, &|_| {}).unwrap();
+        prop_assert!(found.is_sound(), "{:?}", found);
+        prop_assert!(archive_of(&archive) == expected);
+        let ids = every_id(&expected);
+        prop_assert!(ids.iter().all(|id| archive.bytes(id).unwrap() == one.bytes(id).unwrap()));
+        prop_assert!(ids.iter().all(|id| archive.events(id).unwrap() == one.events(id).unwrap()));
+    }
 }
 
 #[test]
