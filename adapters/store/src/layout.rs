@@ -1,6 +1,6 @@
 //! The directories of a store, and whether it may be used where it lies.
 
-use crate::dir::{Access, Dir, absent_is_none};
+use crate::dir::{Access, Dir, absent_is_none, is_no_file};
 use crate::error::{damaged, error, failed, shown};
 use crate::random::{random_bytes, random_name};
 use isobox_ports::{StoreError, StoreErrorKind};
@@ -79,7 +79,25 @@ impl Layout {
     /// Opens the store in the directory `store` itself, to be read only; `None` if it is none. Nothing in it is changed.
     pub(crate) fn open_untouched(store: &Path) -> Result<Option<Self>, StoreError> {
         let found = absent_is_none(Dir::open(store)).map_err(failed("open", &shown(store)))?;
-        let Some(root) = found.filter(|root| has_format(root).unwrap_or(true)) else { return Ok(None) };
+        found.map_or(Ok(None), Self::untouched)
+    }
+
+    /// As [`open_untouched`](Self::open_untouched) for the store in the directory `records`. A link in its place may lead
+    /// anywhere, and is none.
+    pub(crate) fn open_untouched_in(records: &Path) -> Result<Option<Self>, StoreError> {
+        let found = absent_is_none(Dir::open(records)).map_err(failed("open", &shown(records)))?;
+        let Some(parent) = found else { return Ok(None) };
+        match parent.find_dir(STORE) {
+            Err(error) if is_no_file(&error) => Ok(None),
+            found => found.map_err(failed("open store", &parent.shown(STORE)))?.map_or(Ok(None), Self::untouched),
+        }
+    }
+
+    fn untouched(root: Dir) -> Result<Option<Self>, StoreError> {
+        // Whatever lies in its place is told by whoever reads it.
+        if !has_format(&root).unwrap_or(true) {
+            return Ok(None);
+        }
         Ok(Some(Self { tables: Tables::Untouched, ..Self::from_root(root)? }))
     }
 

@@ -41,6 +41,11 @@ impl FsTaskStore {
         Ok(Layout::open_untouched(store)?.map(Self::new))
     }
 
+    /// As [`open_untouched`](Self::open_untouched) for the store in the directory `records`, reached through no link.
+    pub fn open_untouched_in(records: &Path) -> Result<Option<Self>, StoreError> {
+        Ok(Layout::open_untouched_in(records)?.map(Self::new))
+    }
+
     fn new(layout: Layout) -> Self {
         Self { shared: Arc::new(Shared { layout, index: Mutex::default() }) }
     }

@@ -52,19 +52,10 @@ pub(crate) fn importable(host_path: &Path) -> Result<Vec<Importable>, Failure> {
     if let Some(store) = FsTaskStore::open_untouched(host_path)? {
         return Ok(vec![Importable::Store(Box::new(store))]);
     }
-    let store = open_beneath(&records_of(host_path))?.map(|store| Importable::Store(Box::new(store)));
+    let store = FsTaskStore::open_untouched_in(&records_of(host_path))?.map(|store| Importable::Store(Box::new(store)));
     let directories = FsV1Directories::open(host_path)
         .map_err(|error| Failure::new(FailureKind::General, "look for record directories").because(error))?;
     Ok(store.into_iter().chain([Importable::Directories(Box::new(directories))]).collect())
-}
-
-// A link in the place of a store may lead anywhere: nobody named it.
-fn open_beneath(records: &Path) -> Result<Option<FsTaskStore>, Failure> {
-    let store = records.join("store");
-    match store.symlink_metadata() {
-        Ok(found) if found.is_dir() => Ok(FsTaskStore::open_untouched(&store)?),
-        Ok(_) | Err(_) => Ok(None),
-    }
 }
 
 /// The records directory of the repository whose root, or Git directory, `host_path` is; else `host_path` is one itself.
