@@ -278,3 +278,26 @@ fn hostile_things_in_the_place_of_an_archive_or_a_store_are_refused_and_the_rest
     let (outcome, told) = import(&project, &elsewhere(&project, "records"), &paths);
     assert_eq!((outcome.code, &told["imported"], &told["refused"]), (1, &1.into(), &7.into()), "{told:#}");
 }
+
+#[test]
+fn hostile_things_in_a_store_cost_no_record_that_is_whole() {
+    let project = Project::initialised(User::Current);
+    let task = tool(&project, CHANGE);
+    let hostile = elsewhere(&project, "hostile");
+    let copied = project.command("cp").args(["-a", &own_records(&project), &hostile]).status().expect("run cp");
+    assert!(copied.success());
+    let path = |name: &str| PathBuf::from(format!("{hostile}/store/{name}"));
+    nix::unistd::mkfifo(&path("lanes/lane-01.pack"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+    fs::File::create(path("lanes/lane-02.pack")).expect("create").set_len(1 << 40).expect("a hole");
+    symlink("/dev/zero", path("lanes/lane-03.pack")).expect("link");
+    let name = format!("packs/{}.pack", "0".repeat(64));
+    symlink(path("lanes/lane-00.pack"), path(&name)).expect("link");
+    fs::create_dir(path(&name.replace('0', "1"))).expect("make");
+    fs::write(path("packs/readme"), "no pack").expect("write");
+    fs::write(path(&format!("packs/{}.idx", "0".repeat(64))), [0xff; 5000]).expect("write");
+    let records = elsewhere(&project, "records");
+    let (outcome, told) = import(&project, &records, &[&hostile]);
+    assert_eq!((outcome.code, &told["imported"]), (1, &1.into()), "what lies there instead is named: {told:#}");
+    assert_eq!(project.isobox(&["logs", "--records", &records, &task]).stdout, "said\n");
+    assert_eq!(project.isobox(&["verify", "--deep", "--records", &records]).code, 0);
+}
