@@ -35,9 +35,12 @@ pub(crate) use policy::{
 };
 pub(crate) use policy_flags::PolicyFlags;
 pub(crate) use promote::PromoteArguments;
-pub(crate) use store::{StoreArguments, StoreCommand, StoreCompactArguments, StorePinArguments, StorePruneArguments};
+pub(crate) use store::{
+    RebuildIndexArguments, RepairArguments, StoreArguments, StoreCommand, StoreCompactArguments, StorePinArguments,
+    StorePruneArguments,
+};
 pub(crate) use telling::{EventTarget, TellingFlags};
-pub(crate) use transfer::{ExportArguments, FormatName, ImportArguments, LayoutName, TransferCommand};
+pub(crate) use transfer::{ExportArguments, Format, ImportArguments, LayoutName, TransferCommand};
 pub(crate) use update::UpdateArguments;
 pub(crate) use verify::{SampleFlag, VerifyArguments};
 pub(crate) use workload::{AttemptCommand, RunArguments, ToolArguments};
@@ -181,7 +184,7 @@ pub(crate) enum Command {
         isobox verify --since checkpoint")]
     Verify(VerifyArguments),
     /// Look after the task store as a whole
-    #[command(after_help = "Examples:\n  isobox store compact")]
+    #[command(after_help = "Examples:\n  isobox store compact\n  isobox store repair --dry-run")]
     Store(StoreArguments),
     /// Log what is recorded under a key, so that nothing can be removed or made anew unseen
     #[command(

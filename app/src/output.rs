@@ -19,6 +19,7 @@ pub(crate) mod pager;
 pub(crate) mod policy;
 pub(crate) mod prune;
 pub(crate) mod record_json;
+pub(crate) mod repair;
 pub(crate) mod report_json;
 pub(crate) mod review;
 pub(crate) mod show;

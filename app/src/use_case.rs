@@ -1,5 +1,6 @@
 //! Use cases: each a module with one public function and the ports that it touches.
 
+pub(crate) mod archive;
 pub(crate) mod attempt;
 pub(crate) mod attestation;
 pub(crate) mod audit;
@@ -20,9 +21,11 @@ pub(crate) mod promote;
 pub(crate) mod prune;
 pub(crate) mod recover;
 pub(crate) mod reject;
+pub(crate) mod repair;
 pub(crate) mod report;
 pub(crate) mod select;
 pub(crate) mod settle;
+pub(crate) mod take_over;
 pub(crate) mod trusted_policy;
 pub(crate) mod update;
 pub(crate) mod verify;

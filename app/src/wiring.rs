@@ -4,9 +4,11 @@ mod acting;
 mod attempts;
 mod audit;
 mod dirt;
+mod importable;
 mod initialising;
 mod policies;
 mod probes;
+mod task_store;
 mod told_workspaces;
 mod transfer;
 mod update;
@@ -14,10 +16,12 @@ mod upkeep;
 
 pub(crate) use audit::{read_file, with_audit_keys};
 pub(crate) use dirt::{Dirtied, dirtied_project};
+pub(crate) use importable::{Importable, importable};
 pub(crate) use initialising::initialise;
 pub(crate) use policies::policy_schema;
 pub(crate) use probes::with_probes;
-pub(crate) use transfer::v1_directories;
+pub(crate) use task_store::Store;
+pub(crate) use transfer::{damaged_archive, export_file};
 pub(crate) use update::{build, with_publisher, with_update_ports};
 pub(crate) use upkeep::give_way;
 
@@ -30,10 +34,10 @@ use isobox_domain::source::WorkspaceSource;
 use isobox_domain::task_id::TaskSelector;
 use isobox_git::{GixRepository, GixWorkspaces};
 use isobox_host::{Directories, MaskKey, POLICY_PATH, PrivateFileError, RandomTaskIds, SystemClock};
-use isobox_ports::{Clock, ObjectStore, RecordLog, Verifier};
+use isobox_ports::{Clock, RecordLog};
 use isobox_sandbox::{BubblewrapBackend, HostBackend};
 use isobox_store::{FsTaskStore, FsViews};
-use isobox_v1::{FsExports, FsV1Directories, V1Json};
+use isobox_v1::{FsExportFile, FsExports, FsV1Directories, V1Json};
 use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -52,36 +56,6 @@ pub(crate) fn enter_stage_if_asked() {
 /// The clock.
 pub(crate) const fn clock() -> &'static dyn Clock {
     &SystemClock
-}
-
-/// A Task Store that is there, with its views.
-pub(crate) struct Store {
-    store: FsTaskStore,
-    views: FsViews,
-    directory: PathBuf,
-}
-
-impl Store {
-    /// The store that a command line means: of `--records`, else of the View that names the Task, else of the project.
-    pub(crate) fn find(place: &Place, selector: Option<&TaskSelector>) -> Result<Self, Failure> {
-        let located = Location::find(place, selector)?;
-        Ok(Self { store: open_store(&located.records)?, views: located.views(), directory: located.records })
-    }
-
-    /// Its records and events.
-    pub(crate) fn records(&self) -> &dyn RecordLog {
-        &self.store
-    }
-
-    /// What verifies it.
-    pub(crate) fn verifier(&self) -> &dyn Verifier {
-        &self.store
-    }
-
-    /// Its objects.
-    pub(crate) fn objects(&self) -> &dyn ObjectStore {
-        &self.store
-    }
 }
 
 /// Where a store and its views lie.
@@ -123,7 +97,7 @@ impl Location {
         if records == views {
             self.views().create()?;
         }
-        Ok(Store { store: FsTaskStore::create(records)?, views: self.views(), directory: records.clone() })
+        Ok(Store::new(FsTaskStore::create(records)?, self))
     }
 
     fn views(&self) -> FsViews {
@@ -155,9 +129,9 @@ impl Project {
     pub(crate) fn at(host_path: &Path, store: &Store) -> Result<Self, Failure> {
         let repository = discover(Some(host_path))?;
         let views = Location::of_project(&repository);
-        let is_own = store.directory == views.records;
-        let views = if is_own { views.views } else { store.directory.clone() };
-        Self::assemble(repository, Location { records: store.directory.clone(), views })
+        let is_own = store.directory() == views.records;
+        let views = if is_own { views.views } else { store.directory().to_owned() };
+        Self::assemble(repository, Location { records: store.directory().to_owned(), views })
     }
 
     fn assemble(repository: GixRepository, location: Location) -> Result<Self, Failure> {

@@ -1,6 +1,7 @@
 //! What isobox means: pure values and rules. No I/O, no clock, no randomness, no serialization.
 #![forbid(unsafe_code)]
 
+pub mod archive_name;
 pub mod change;
 pub mod command;
 pub mod compaction;
@@ -11,6 +12,7 @@ pub mod event;
 pub mod fact;
 pub mod finding;
 pub mod git_oid;
+pub mod import;
 pub mod log;
 pub mod masking;
 pub mod outcome;

@@ -3,6 +3,7 @@
 //! The targets below `fuzz_targets/` and the ordinary test that replays the corpora (`tests/tests/fuzz_corpus.rs`) both
 //! call these functions.
 
+mod archives;
 mod log;
 mod names;
 mod objects;
@@ -13,7 +14,8 @@ mod v1;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 15] = [
+pub const TARGETS: [Target; 16] = [
+    ("archive", archives::archive),
     ("change_set", objects::change_set),
     ("checkpoint_note", log::checkpoint_note),
     ("commit", packs::commit),

@@ -1,10 +1,10 @@
-//! Export: moving a record out as a directory of plain files.
+//! Export: moving a record out as a directory of plain files, or as one file.
 
 use crate::FileError;
 use isobox_domain::repo_path::RepoPath;
-use std::io::Read;
+use std::io::{Read, Write};
 
-/// Why a directory was not exported. Nothing was changed.
+/// Why a directory or a file was not exported. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// There is something of that name already.
@@ -34,5 +34,30 @@ pub trait Export {
     fn write(&mut self, path: &RepoPath, content: &mut dyn Read) -> Result<(), ExportError>;
 
     /// Puts the directory in its place.
+    fn finish(self: Box<Self>) -> Result<(), ExportError>;
+}
+
+/// Whether a file that is there makes way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replacing {
+    /// It stays, and nothing is exported.
+    Nothing,
+    /// It is replaced.
+    File,
+}
+
+/// A place for one file.
+///
+/// - The file is there whole or not at all, and survives a power cut when it is finished.
+/// - What bears the name already stays, unless it is to be replaced and is no directory. A link is replaced itself.
+/// - The file has mode 0600.
+pub trait ExportFiles {
+    /// Begins the file.
+    fn begin(&self, replacing: Replacing) -> Result<Box<dyn ExportFile>, ExportError>;
+}
+
+/// A file that is being exported. Dropping it leaves nothing.
+pub trait ExportFile: Write {
+    /// Puts the file in its place.
     fn finish(self: Box<Self>) -> Result<(), ExportError>;
 }

@@ -9,6 +9,7 @@ pub mod fake;
 #[cfg(feature = "testing")]
 pub mod fault;
 
+mod archives;
 mod attempts;
 mod audit_keys;
 mod capture_sink;
@@ -19,6 +20,7 @@ mod exports;
 mod file_error;
 mod host_probe;
 mod installation;
+mod mender;
 mod object_store;
 mod open_attempts;
 mod policy_pins;
@@ -38,16 +40,18 @@ mod verifier;
 mod views;
 mod workspaces;
 
+pub use archives::{Archived, Archiver, ArchivingError};
 pub use attempts::{Attempt, Attempts, ObjectWriter, Publishing, Role};
 pub use audit_keys::{AuditKeyError, AuditKeys, KeyKept};
 pub use capture_sink::{CaptureSink, CapturedRefs};
 pub use clock::Clock;
 pub use collector::Collector;
 pub use compactor::Compactor;
-pub use exports::{Export, ExportError, Exports};
+pub use exports::{Export, ExportError, ExportFile, ExportFiles, Exports, Replacing};
 pub use file_error::FileError;
 pub use host_probe::HostProbe;
 pub use installation::{FetchRelease, Installation};
+pub use mender::{FindContent, MendMode, MendedFile, Mender};
 pub use object_store::{ChangeLines, Content, ObjectStore};
 pub use open_attempts::{Asked, OpenAttempt, OpenAttempts};
 pub use policy_pins::{PolicyPins, PolicyPinsError};

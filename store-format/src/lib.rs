@@ -1,6 +1,8 @@
 //! How Task Records become bytes. Pure: bytes in, values out, and back; `docs/store-format.md` says the same in prose.
 #![forbid(unsafe_code)]
 
+pub mod archive;
+pub mod below;
 pub mod block;
 mod cbor;
 pub mod change_set;

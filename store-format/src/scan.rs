@@ -24,6 +24,18 @@ impl ReadAt for std::fs::File {
     }
 }
 
+impl<R: ReadAt + ?Sized> ReadAt for &R {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        (**self).read_at(buffer, offset)
+    }
+}
+
+impl<R: ReadAt + ?Sized> ReadAt for std::sync::Arc<R> {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        (**self).read_at(buffer, offset)
+    }
+}
+
 /// What a scan comes across.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {

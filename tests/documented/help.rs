@@ -13,7 +13,8 @@ git add -A && git commit -q -m 'Set up'
 isobox run -q --retain-workspace --id-file=../scratch/id -- sh -c 'echo said; echo more >> README.md; echo more >> src/main.rs'
 id=$(cat ../scratch/id)
 mkdir -p ~/.config/fish/completions
-isobox export -q --layout v1 "$id" ../scratch/old"#;
+isobox export -q --layout v1 "$id" ../scratch/old
+isobox export -q --format archive "$id" ../scratch/all.isobox"#;
 
 /// Of which no example is tried here: it needs a publisher, and has tests of its own that are one.
 const TRIED_ELSEWHERE: &str = "update";
@@ -22,9 +23,11 @@ const TRIED_ELSEWHERE: &str = "update";
 const ANYTHING: &str = "…";
 
 /// What stands in an example for something that only a real project has, and what this one has for it.
-const STAND_INS: [(&str, &str); 9] = [
+const STAND_INS: [(&str, &str); 11] = [
     ("old/task-0123456789abcdef", "../scratch/old/$id"),
-    ("import .isobox/tasks", "import ../scratch/old"),
+    ("import all.isobox", "import ../scratch/all.isobox"),
+    ("--from all.isobox", "--from ../scratch/all.isobox"),
+    ("/srv/build/app", "$PWD"),
     ("task-0123456789abcdef", "$id"),
     ("task-0123", "$id"),
     ("/path/to/project", "$PWD"),

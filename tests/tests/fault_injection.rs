@@ -98,6 +98,83 @@ fn a_checkpoint_survives_a_fault_at_any_system_call() {
     });
 }
 
+#[test]
+fn an_import_survives_a_fault_at_any_system_call() {
+    let source = Project::initialised(User::Current);
+    for script in ["echo said; echo new > new.txt", "head -c 1200000 /dev/urandom > big"] {
+        assert_eq!(source.isobox(&["tool", "--", "sh", "-c", script]).code, 0);
+    }
+    let archive = source.scratch().join("all.isobox").to_str().expect("UTF-8").to_owned();
+    assert_eq!(source.isobox(&["export", "--format", "archive", "@all", &archive]).code, 0);
+    each_fault(|calls, fault| {
+        until_none_is_hit(|nth| {
+            let project = Project::bare(User::Current);
+            let injected = run_with_fault(&project, &["import", "--json", &archive], calls, fault, nth);
+            let what = format!("{fault:?} at {calls} {nth}: {injected:?}");
+            let listed = assert_store_is_whole(&project);
+            let count = listed.matches("\"record\":\"").count() + listed.matches("\"record\": \"").count();
+            if injected.outcome.code == 0 {
+                assert_eq!(count, 2, "{what}");
+            }
+            // Again, and it is as if nothing had happened.
+            let again = project.isobox(&["import", &archive]);
+            assert_eq!(again.code, 0, "{what}, then {again:?}");
+            let copy = project.scratch().join("copy.isobox").to_str().expect("UTF-8").to_owned();
+            let exported = project.isobox(&["export", "--format", "archive", "@all", &copy]);
+            assert_eq!(exported.code, 0, "{what}, then {exported:?}");
+            assert!(std::fs::read(&copy).expect("read") == std::fs::read(&archive).expect("read"), "{what}");
+            injected
+        });
+    });
+}
+
+#[test]
+fn a_repair_survives_a_fault_at_any_system_call() {
+    let source = Project::initialised(User::Current);
+    for script in ["printf 'said %s first' it", "head -c 1200000 /dev/urandom"] {
+        assert_eq!(source.isobox(&["tool", "--", "sh", "-c", script]).code, 0);
+    }
+    let archive = source.scratch().join("all.isobox").to_str().expect("UTF-8").to_owned();
+    assert_eq!(source.isobox(&["export", "--format", "archive", "@all", &archive]).code, 0);
+    let damaged = source.scratch().join("damaged").to_str().expect("UTF-8").to_owned();
+    assert_eq!(source.isobox(&["import", "--records", &damaged, &archive]).code, 0);
+    damage(&format!("{damaged}/store"));
+    each_fault(|calls, fault| {
+        until_none_is_hit(|nth| {
+            let project = Project::bare(User::Current);
+            let records = project.scratch().join("records").to_str().expect("UTF-8").to_owned();
+            let copied = project.command("cp").args(["-a", &damaged, &records]).status().expect("run cp");
+            assert!(copied.success());
+            let repair = ["store", "repair", "--records", &records, "--from", &archive];
+            let injected = run_with_fault(&project, &repair, calls, fault, nth);
+            let what = format!("{fault:?} at {calls} {nth}: {injected:?}");
+            let verify = || project.isobox(&["verify", "--deep", "--records", &records]);
+            if injected.outcome.code == 0 {
+                assert_eq!(verify().code, 0, "{what}");
+            }
+            let again = project.isobox(&repair);
+            assert_eq!(again.code, 0, "{what}, then {again:?}");
+            assert_eq!(verify().code, 0, "{what}");
+            injected
+        });
+    });
+}
+
+/// Flips a bit of an output in a lane, and one of a large artifact.
+fn damage(store: &str) {
+    let lane = format!("{store}/lanes/lane-00.pack");
+    let mut pack = std::fs::read(&lane).expect("read");
+    let at = pack.windows(13).position(|window| window == b"said it first").expect("it stands there as it is");
+    pack[at] ^= 1;
+    std::fs::write(&lane, pack).expect("damage");
+    let folder =
+        std::fs::read_dir(format!("{store}/large")).expect("list").next().expect("a folder").expect("a folder");
+    let large = std::fs::read_dir(folder.path()).expect("list").next().expect("a file").expect("a file").path();
+    let mut bytes = std::fs::read(&large).expect("read");
+    bytes[600_000] ^= 1;
+    std::fs::write(&large, bytes).expect("damage");
+}
+
 fn each_fault(check: impl Fn(&str, Fault) + Sync) {
     for calls in CALL_GROUPS {
         for fault in FAULTS {

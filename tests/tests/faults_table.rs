@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Rows of each section: one goes when its fault is ruled out for good by the code's shape, never otherwise.
-const SECTIONS: [(&str, usize); 5] = [("HOST", 14), ("HOLE", 18), ("GATE", 27), ("LOST", 18), ("PROC", 9)];
+const SECTIONS: [(&str, usize); 6] = [("HOST", 14), ("HOLE", 18), ("GATE", 27), ("LOST", 18), ("PROC", 9), ("MOVE", 7)];
 
 struct Row {
     id: String,
@@ -40,6 +40,7 @@ fn places(test: &str) -> (Vec<PathBuf>, String, bool) {
     let root = checkout();
     match parts[..] {
         ["security", file, name] => (vec![root.join(format!("tests/security/{file}.rs"))], name.to_owned(), false),
+        ["cli", file, name] => (vec![root.join(format!("app/tests/cli/{file}.rs"))], name.to_owned(), false),
         ["contract", port, name] => (vec![root.join(format!("ports/src/contract/{port}.rs"))], name.to_owned(), true),
         [file, name] => (vec![root.join(format!("tests/tests/{file}.rs"))], name.to_owned(), false),
         [package, module, name] => {
@@ -48,7 +49,8 @@ fn places(test: &str) -> (Vec<PathBuf>, String, bool) {
                 "isobox-domain" => root.join("domain/src"),
                 adapter => root.join(format!("adapters/{}/src", adapter.trim_start_matches("isobox-"))),
             };
-            let candidates = [format!("{module}.rs"), format!("{module}/tests.rs"), format!("{module}/mod.rs")];
+            let candidates =
+                ["{}.rs", "{}/tests.rs", "{}/mod.rs", "../tests/{}.rs"].map(|place| place.replace("{}", module));
             let files = candidates.map(|candidate| folder.join(candidate)).into_iter().filter(|file| file.exists());
             (files.collect(), name.to_owned(), false)
         }

@@ -40,6 +40,27 @@ fn a_gibibyte_of_noise_on_both_streams_is_captured_in_constant_memory() {
     for stream in ["stdout", "stderr"] {
         assert_eq!(record["result"]["artifacts"][stream]["length"], STREAM_BYTES, "{stream} of {record}");
     }
+    moves_in_constant_memory(&project);
+}
+
+/// The same goes into an Archive and out of it.
+fn moves_in_constant_memory(project: &Project) {
+    let [archive, records] = ["all.isobox", "records"].map(|name| project.scratch().join(name).display().to_string());
+    for arguments in [
+        &["export", "--format", "archive", "@latest", &archive][..],
+        &["verify", &archive],
+        &["import", "--records", &records, &archive],
+    ] {
+        let done = AtomicBool::new(false);
+        let peak = thread::scope(|scope| {
+            let watcher = scope.spawn(|| watch_peak(&done));
+            let moved = project.isobox(arguments);
+            done.store(true, Ordering::Relaxed);
+            assert_eq!(moved.code, 0, "{moved:?}");
+            watcher.join().expect("watched")
+        });
+        assert!((1..MOST_KIB).contains(&peak), "{arguments:?}: {peak} KiB");
+    }
 }
 
 fn drain(stream: &mut impl Read) -> u64 {

@@ -43,3 +43,9 @@ fn kind_of(error: &io::Error) -> StoreErrorKind {
         _ => StoreErrorKind::Io,
     }
 }
+
+/// An error with everything that led to it, in one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let links = std::iter::successors(Some(error), |error| error.source());
+    links.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}

@@ -213,12 +213,12 @@ impl<'a> Lane<'a> {
 
 /// Whether a lane is flushed before it is sealed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Flush {
+pub(crate) enum Flush {
     First,
     Never,
 }
 
-fn seal_file(layout: &Layout, number: u8, file: &File, flush: Flush) -> io::Result<ContentId> {
+pub(crate) fn seal_file(layout: &Layout, number: u8, file: &File, flush: Flush) -> io::Result<ContentId> {
     if flush == Flush::First {
         file.sync_data()?;
     }
@@ -230,7 +230,7 @@ fn seal_file(layout: &Layout, number: u8, file: &File, flush: Flush) -> io::Resu
     Ok(id)
 }
 
-fn hash_file(file: &File) -> io::Result<ContentId> {
+pub(crate) fn hash_file(file: &File) -> io::Result<ContentId> {
     let mut hasher = blake3::Hasher::new();
     let mut buffer = vec![0; BUFFER];
     let mut at = 0;

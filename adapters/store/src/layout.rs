@@ -1,6 +1,6 @@
 //! The directories of a store, and whether it may be used where it lies.
 
-use crate::dir::{Access, Dir, absent_is_none};
+use crate::dir::{Access, Dir, absent_is_none, is_no_file};
 use crate::error::{damaged, error, failed, shown};
 use crate::random::{random_bytes, random_name};
 use isobox_ports::{StoreError, StoreErrorKind};
@@ -34,6 +34,15 @@ pub(crate) struct Layout {
     pub(crate) packs: Arc<Dir>,
     pub(crate) large: Dir,
     pub(crate) format: FormatFile,
+    pub(crate) tables: Tables,
+}
+
+/// Whether derived tables are written into a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tables {
+    Written,
+    /// It is another's: nothing in it is changed.
+    Untouched,
 }
 
 impl Layout {
@@ -67,6 +76,31 @@ impl Layout {
         Self::from_root(root).map(Some)
     }
 
+    /// Opens the store in the directory `store` itself, to be read only; `None` if it is none. Nothing in it is changed.
+    pub(crate) fn open_untouched(store: &Path) -> Result<Option<Self>, StoreError> {
+        let found = absent_is_none(Dir::open(store)).map_err(failed("open", &shown(store)))?;
+        found.map_or(Ok(None), Self::untouched)
+    }
+
+    /// As [`open_untouched`](Self::open_untouched) for the store in the directory `records`. A link in its place may lead
+    /// anywhere, and is none.
+    pub(crate) fn open_untouched_in(records: &Path) -> Result<Option<Self>, StoreError> {
+        let found = absent_is_none(Dir::open(records)).map_err(failed("open", &shown(records)))?;
+        let Some(parent) = found else { return Ok(None) };
+        match parent.find_dir(STORE) {
+            Err(error) if is_no_file(&error) => Ok(None),
+            found => found.map_err(failed("open store", &parent.shown(STORE)))?.map_or(Ok(None), Self::untouched),
+        }
+    }
+
+    fn untouched(root: Dir) -> Result<Option<Self>, StoreError> {
+        // Whatever lies in its place is told by whoever reads it.
+        if !has_format(&root).unwrap_or(true) {
+            return Ok(None);
+        }
+        Ok(Some(Self { tables: Tables::Untouched, ..Self::from_root(root)? }))
+    }
+
     /// Fails if this version, this file system or this user may not write here.
     pub(crate) fn require_writable(&self) -> Result<(), StoreError> {
         let subject = shown(self.root.path());
@@ -78,6 +112,13 @@ impl Layout {
     /// The directory of locks.
     pub(crate) fn locks(&self) -> Result<Dir, StoreError> {
         self.dir("locks")
+    }
+
+    /// The directory of damaged files.
+    pub(crate) fn quarantine(&self) -> Result<Dir, StoreError> {
+        let subject = self.root.shown("quarantine");
+        self.root.make_dir("quarantine").map_err(failed("create", &subject))?;
+        self.dir("quarantine")
     }
 
     /// The directory of attempts.
@@ -94,7 +135,7 @@ impl Layout {
         let format = read_format(&root)?;
         let open = |name: &str| root.dir(name).map_err(failed("open", &root.shown(name)));
         let (lanes, packs, large) = (open("lanes")?, Arc::new(open("packs")?), open("large")?);
-        Ok(Self { lanes, packs, large, format, root })
+        Ok(Self { lanes, packs, large, format, root, tables: Tables::Written })
     }
 }
 

@@ -2,6 +2,7 @@
 //! process left. `docs/store-format.md` specifies the bytes.
 #![forbid(unsafe_code)]
 
+mod archive;
 mod attempt;
 mod attempts;
 mod capture;
@@ -19,6 +20,7 @@ mod large_writer;
 mod layout;
 mod locks;
 mod log;
+mod mend;
 mod object_reader;
 mod object_store;
 mod open_attempts;
@@ -38,6 +40,7 @@ mod verify;
 mod views;
 mod whole;
 
+pub use archive::FsArchive;
 pub use probe::StoreProbe;
 #[doc(hidden)]
 pub use steps::hook_steps;

@@ -226,7 +226,7 @@ fn committed(child: &Child) -> CommittedChild {
     CommittedChild { role: child.role.number(), reference: child.reference }
 }
 
-fn place_large(layout: &Layout, staging: &Staging, large: &StagedLarge) -> io::Result<()> {
+pub(crate) fn place_large(layout: &Layout, staging: &Staging, large: &StagedLarge) -> io::Result<()> {
     let dir = staging.dir();
     let (folder_name, name) = large_name(&large.header.id);
     let is_there = is_placed(layout, &large.header)?;

@@ -14,6 +14,7 @@ use isobox_store_format::entry::EntryKind;
 use isobox_store_format::event::{decode_event, encode_event};
 use isobox_store_format::object::reference_to;
 use isobox_store_format::record::{ChildRole, children, decode_record};
+use std::collections::HashSet;
 use std::io;
 
 impl RecordLog for FsTaskStore {
@@ -65,8 +66,10 @@ impl RecordLog for FsTaskStore {
         let index = self.shared.fresh_index()?;
         let (mut rows, damage) = (index.newest_first(), index.damage());
         drop(index);
+        let mut seen = Seen::default();
         let entries =
             std::iter::from_fn(move || self.next_kept(&mut rows).map(|row| row.map(|row| row.entry)).transpose());
+        let entries = entries.filter(move |entry| !entry.as_ref().is_ok_and(|entry| seen.has(self, &entry.record)));
         Ok(Box::new(entries.chain(damage.into_iter().map(|damage| Err(self.damage_error(&damage))))))
     }
 }
@@ -132,6 +135,22 @@ impl FsTaskStore {
             Ok(Some(record)) => format!("the record {id} of {}", record.task),
             Ok(None) | Err(_) => format!("the record {id}"),
         }
+    }
+}
+
+/// Which records were listed: one that was put again, because it was damaged, has several COMMITs.
+#[derive(Default)]
+struct Seen(HashSet<u64>);
+
+impl Seen {
+    /// Whether `record` was listed before. Remembers the first digits alone, and looks closer where they are known.
+    fn has(&mut self, store: &FsTaskStore, record: &ContentId) -> bool {
+        let [a, b, c, d, e, f, g, h, ..] = *record.as_bytes();
+        if self.0.insert(u64::from_le_bytes([a, b, c, d, e, f, g, h])) {
+            return false;
+        }
+        let copies = store.shared.known_locations(record).unwrap_or_default();
+        copies.iter().filter(|location| location.kind == EntryKind::Record).count() > 1
     }
 }
 

@@ -38,6 +38,17 @@ impl FsTaskStore {
         Ok(Layout::open(records)?.map(Self::new))
     }
 
+    /// Opens the store that the directory `store` is, to be read only; `None` if it is none. Nothing in it is changed, not
+    /// even what is derived.
+    pub fn open_untouched(store: &Path) -> Result<Option<Self>, StoreError> {
+        Ok(Layout::open_untouched(store)?.map(Self::new))
+    }
+
+    /// As [`open_untouched`](Self::open_untouched) for the store in the directory `records`, reached through no link.
+    pub fn open_untouched_in(records: &Path) -> Result<Option<Self>, StoreError> {
+        Ok(Layout::open_untouched_in(records)?.map(Self::new))
+    }
+
     fn new(layout: Layout) -> Self {
         Self { shared: Arc::new(Shared { layout, index: Mutex::default(), recent_blocks: Mutex::default() }) }
     }
@@ -49,6 +60,11 @@ impl Shared {
         let mut index = self.known_index();
         index.refresh(&self.layout)?;
         Ok(index)
+    }
+
+    /// Forgets what is known of all files.
+    pub(crate) fn forget_index(&self) {
+        *self.known_index() = Index::default();
     }
 
     /// The index as it was last refreshed.

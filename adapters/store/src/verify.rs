@@ -5,6 +5,7 @@ mod chains;
 mod pack;
 mod part;
 mod span;
+pub(crate) mod told;
 mod unreferenced;
 mod walk;
 

@@ -5,18 +5,21 @@ mod support;
 use isobox_domain::compaction::Scope;
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::record::{TaskArtifacts, TaskRecord};
+use isobox_ports::contract::archiver::ArchiverFixture;
 use isobox_ports::contract::collector::CollectorFixture;
 use isobox_ports::contract::compactor::CompactorFixture;
+use isobox_ports::contract::mender::MenderFixture;
 use isobox_ports::contract::open_attempts::OpenAttemptsFixture;
 use isobox_ports::contract::sample::record;
 use isobox_ports::contract::store::StoreFixture;
 use isobox_ports::contract::verifier::VerifierFixture;
 use isobox_ports::contract::views::ViewsFixture;
 use isobox_ports::contract::{
-    attempts, collector, compactor, object_store, open_attempts, record_log, verifier, views,
+    archiver, attempts, collector, compactor, mender, object_store, open_attempts, record_log, verifier, views,
 };
 use isobox_ports::{
-    Attempts, Collector, Compactor, ObjectStore, OpenAttempts, RecordLog, Role, StoreErrorKind, Verifier, Views,
+    Archiver, Attempts, Collector, Compactor, Mender, ObjectStore, OpenAttempts, RecordLog, Role, StoreErrorKind,
+    Verifier, Views,
 };
 use isobox_store::{FsTaskStore, FsViews};
 use libtest_mimic::Trial;
@@ -110,6 +113,18 @@ impl VerifierFixture for Fixture {
     }
 }
 
+impl ArchiverFixture for Fixture {
+    fn archiver(&self) -> &dyn Archiver {
+        &self.store
+    }
+}
+
+impl MenderFixture for Fixture {
+    fn mender(&self) -> &dyn Mender {
+        &self.store
+    }
+}
+
 impl OpenAttemptsFixture for Fixture {
     fn open_attempts(&self) -> &dyn OpenAttempts {
         &self.store
@@ -159,7 +174,9 @@ fn collect(root: &Path, directory: &Path, files: &mut BTreeMap<String, Vec<u8>>)
 
 fn main() {
     let suites = [
+        archiver::cases("FsTaskStore", Fixture::default),
         attempts::cases("FsTaskStore", Fixture::default),
+        mender::cases("FsTaskStore", Fixture::default),
         object_store::cases("FsTaskStore", Fixture::default),
         open_attempts::cases("FsTaskStore", Fixture::default),
         record_log::cases("FsTaskStore", Fixture::default),

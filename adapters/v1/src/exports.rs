@@ -13,8 +13,8 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Beginning of the names of directories that are not finished.
-const UNFINISHED: &str = ".isobox-export-";
+/// Beginning of the names of directories and files that are not finished.
+pub(crate) const UNFINISHED: &str = ".isobox-export-";
 
 /// Exports into one directory, which is made when the first comes.
 #[derive(Clone, Debug)]
@@ -79,6 +79,6 @@ fn write(host_path: &Path, content: &mut dyn Read) -> io::Result<()> {
     io::copy(content, &mut file).map(drop)
 }
 
-fn failure(operation: &'static str, host_path: &Path, source: io::Error) -> ExportError {
+pub(crate) fn failure(operation: &'static str, host_path: &Path, source: io::Error) -> ExportError {
     ExportError::Io(FileError { operation, host_path: shown(host_path), source: source.into() })
 }

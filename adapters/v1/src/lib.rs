@@ -2,11 +2,13 @@
 #![forbid(unsafe_code)]
 
 mod directories;
+mod export_file;
 mod exports;
 mod format;
 mod json;
 
 pub use directories::FsV1Directories;
+pub use export_file::FsExportFile;
 pub use exports::FsExports;
 pub use format::V1Json;
 

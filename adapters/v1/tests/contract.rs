@@ -1,10 +1,11 @@
 //! The adapters of this crate keep what every adapter of their ports keeps.
 
+use isobox_ports::contract::export_files::{self, ExportFilesFixture, Found};
 use isobox_ports::contract::exports::{self, ExportsFixture};
 use isobox_ports::contract::v1_directories::{self, NAME, V1Place};
 use isobox_ports::contract::v1_format;
-use isobox_ports::{Exports, V1Directories, V1Error};
-use isobox_v1::{FsExports, FsV1Directories, V1Json};
+use isobox_ports::{ExportFiles, Exports, V1Directories, V1Error};
+use isobox_v1::{FsExportFile, FsExports, FsV1Directories, V1Json};
 use libtest_mimic::Arguments;
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 use nix::unistd::mkfifo;
@@ -117,8 +118,62 @@ impl V1Place for Folder {
     }
 }
 
+/// A place for one file.
+struct Place {
+    directory: TempDir,
+    file: FsExportFile,
+}
+
+impl Place {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let file = FsExportFile::new(directory.path().join("out"));
+        Self { directory, file }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.directory.path().join("out")
+    }
+}
+
+impl ExportFilesFixture for Place {
+    fn place(&self) -> &dyn ExportFiles {
+        &self.file
+    }
+
+    fn put(&self, what: &Found) {
+        match what {
+            Found::Nothing => {}
+            Found::Directory => fs::create_dir(self.path()).expect("make a directory"),
+            Found::File(content, mode) => {
+                fs::write(self.path(), content).expect("write a file");
+                fs::set_permissions(self.path(), fs::Permissions::from_mode(*mode)).expect("chmod");
+            }
+            Found::Link(content) => {
+                fs::write(self.directory.path().join("linked"), content).expect("write a file");
+                symlink("linked", self.path()).expect("make a link");
+            }
+        }
+    }
+
+    fn found(&self) -> Found {
+        let Ok(found) = self.path().symlink_metadata() else { return Found::Nothing };
+        let content = || fs::read(self.path()).expect("read a file");
+        match (found.is_dir(), found.is_symlink()) {
+            (true, _) => Found::Directory,
+            (_, true) => Found::Link(content()),
+            _ => Found::File(content(), found.permissions().mode() & 0o777),
+        }
+    }
+
+    fn names(&self) -> usize {
+        fs::read_dir(self.directory.path()).expect("list").count()
+    }
+}
+
 fn main() -> ExitCode {
     let mut trials = exports::cases("FsExports", Destination::new);
+    trials.extend(export_files::cases("FsExportFile", Place::new));
     trials.extend(v1_directories::cases("FsV1Directories", Folder::new));
     trials.extend(v1_format::cases("V1Json", || V1Json));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()

@@ -59,7 +59,7 @@ pub(crate) struct ShowArguments {
     /// Print the record's own bytes, whose BLAKE3 is its digest
     #[arg(long, conflicts_with = "json")]
     pub(crate) raw: bool,
-    /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, or a record directory
+    /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, a record directory, or an archive
     #[arg(value_name = "TASK")]
     pub(crate) task: OsString,
 }
@@ -79,7 +79,7 @@ pub(crate) struct DiffArguments {
     /// Print every changed path, and what deserves a look, as a JSON document
     #[arg(long, conflicts_with_all = ["stat", "name_only"])]
     pub(crate) json: bool,
-    /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, or a record directory
+    /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, a record directory, or an archive
     #[arg(value_name = "TASK")]
     pub(crate) task: OsString,
 }
@@ -99,7 +99,7 @@ pub(crate) struct LogsArguments {
     /// Only standard error
     #[arg(long)]
     pub(crate) stderr: bool,
-    /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, or a record directory
+    /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, a record directory, or an archive
     #[arg(value_name = "TASK")]
     pub(crate) task: OsString,
 }

@@ -22,7 +22,7 @@ pub(crate) struct PromoteArguments {
     /// Stage the changes in the index too
     #[arg(long)]
     pub(crate) index: bool,
-    /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, or a record directory
+    /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, a record directory, or an archive
     #[arg(value_name = "TASK")]
     pub(crate) task: OsString,
 }

@@ -4,6 +4,7 @@ use super::Place;
 use clap::{Args, Subcommand};
 use isobox_domain::retention::{parse_bytes, parse_period_ms};
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// `isobox store`.
 #[derive(Debug, Args)]
@@ -39,6 +40,17 @@ pub(crate) enum StoreCommand {
     /// Keep tasks no more than others
     #[command(after_help = "Examples:\n  isobox store unpin @latest")]
     Unpin(StorePinArguments),
+    /// Bring damaged content back from whole copies, here or elsewhere, and say what stays lost
+    #[command(after_help = "Examples:\n  \
+        isobox store repair --dry-run\n  \
+        isobox store repair --from all.isobox\n  \
+        isobox store repair --from /srv/build/app --from all.isobox\n\n\
+        Nothing is deleted: a file that is replaced is kept in the store's quarantine.\n\
+        Exits with 0 if nothing is wrong any more, 1 if something stays lost.")]
+    Repair(RepairArguments),
+    /// Make the tables anew by which content is found; they hold nothing that is not in the store
+    #[command(after_help = "Examples:\n  isobox store rebuild-index")]
+    RebuildIndex(RebuildIndexArguments),
 }
 
 /// `isobox store prune`.
@@ -99,4 +111,29 @@ pub(crate) struct StoreCompactArguments {
     /// Leave the lanes that tasks are put into as they are, and the machine to others
     #[arg(long)]
     pub(crate) background: bool,
+}
+
+/// `isobox store repair`.
+#[derive(Debug, Args)]
+pub(crate) struct RepairArguments {
+    /// The project and the store.
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Print a JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Say what could be done; change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// An archive, a store, or a records directory or repository that has one, to take whole copies from; repeatable
+    #[arg(long, value_name = "PATH")]
+    pub(crate) from: Vec<PathBuf>,
+}
+
+/// `isobox store rebuild-index`.
+#[derive(Debug, Args)]
+pub(crate) struct RebuildIndexArguments {
+    /// The project and the store.
+    #[command(flatten)]
+    pub(crate) place: Place,
 }

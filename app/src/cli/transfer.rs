@@ -3,25 +3,35 @@
 use super::Place;
 use clap::{Args, Subcommand, ValueEnum};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The commands that move records.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TransferCommand {
-    /// Take over the record directories of version 1 of isobox
+    /// Take over the records of an archive, of another store, or of version 1 of isobox
     #[command(after_help = "Examples:\n  \
-        isobox import .isobox/tasks\n  \
+        isobox import all.isobox\n  \
+        isobox import /srv/build/app\n  \
         isobox import --records /var/lib/isobox old/task-0123456789abcdef\n\n\
-        The directories stay as they are. What was imported before is left alone, so importing again is safe.\n\
-        Exits with 1 when a directory could not be imported; all others are.")]
+        What is read stays as it is. What was imported before is left alone, so\n\
+        importing again is safe; of a record that is here already, only news about it\n\
+        is taken. Exits with 1 when something could not be imported; all else is.")]
     Import(ImportArguments),
-    /// Write a task's record and artifacts as plain files, into a directory named after the task
+    /// Write tasks as plain files, as one archive, or as a patch
+    #[command(override_usage = "isobox export [OPTIONS] <TASK>... <DEST>")]
     #[command(after_help = "Examples:\n  \
         isobox export @latest ../out\n  \
-        isobox export --layout v1 task-0123 ../old-format\n  \
-        isobox export --layout v1 @all ../old-format\n  \
-        isobox export --format in-toto @latest ../statements\n\n\
-        Git does not ignore what is exported into the repository: until it is gone or ignored, tasks are refused there.")]
+        isobox export --format archive @latest task-0123 ../two.isobox\n  \
+        isobox export --format archive @all - > ../all.isobox\n  \
+        isobox export --format patch @latest ../result.patch\n  \
+        isobox export --format in-toto @latest ../statements\n  \
+        isobox export --layout v1 @all ../old-format\n\n\
+        Without --format, the destination gets a directory named after each task.\n\
+        With it, one file is written, whole or not at all. An archive carries records\n\
+        to another store, with everything that belongs to them: `isobox import` takes\n\
+        it over, and `isobox show FILE.isobox` looks into it.\n\
+        What is exported into the repository is not ignored by Git: until it is gone\n\
+        or ignored, tasks are refused there.")]
     Export(ExportArguments),
 }
 
@@ -34,7 +44,7 @@ pub(crate) struct ImportArguments {
     /// Print a JSON document
     #[arg(long)]
     pub(crate) json: bool,
-    /// Record directories, or directories that hold them
+    /// Archives; stores, or records directories and repositories that have one; record directories of version 1, or directories that hold them
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
 }
@@ -48,23 +58,36 @@ pub(crate) struct ExportArguments {
     /// Print a JSON document
     #[arg(long)]
     pub(crate) json: bool,
-    /// What the files look like
-    #[arg(long, value_enum, default_value = "view")]
+    /// What the files of a directory look like
+    #[arg(long, value_enum, default_value = "view", conflicts_with = "format")]
     pub(crate) layout: LayoutName,
-    /// Write one document in place of the files
-    #[arg(long, value_enum, conflicts_with = "layout")]
-    pub(crate) format: Option<FormatName>,
-    /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, or a record directory; @all for every task
-    #[arg(value_name = "TASK")]
-    pub(crate) task: OsString,
-    /// The directory to write into; it is made if it is not there
-    #[arg(value_name = "DEST")]
-    pub(crate) destination: PathBuf,
+    /// Write one file
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<Format>,
+    /// Replace the file that is there
+    #[arg(long, requires = "format")]
+    pub(crate) force: bool,
+    /// Tasks, and last the destination. Each task is an id or a prefix of one, @latest, @latest~N, b3:DIGEST, a record directory, or an archive; @all alone is every task. The destination is a directory to write into, made if it is not there; with --format a file, or - for standard output
+    // One list, so that options may stand between.
+    #[arg(value_name = "TASK… DEST", required = true)]
+    tasks_and_destination: Vec<OsString>,
 }
 
-/// The names of formats.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum FormatName {
+impl ExportArguments {
+    /// The tasks, and the destination; `None` if there are not both.
+    pub(crate) fn tasks_and_destination(&self) -> Option<(&[OsString], &Path)> {
+        let (destination, tasks) = self.tasks_and_destination.split_last()?;
+        (!tasks.is_empty()).then_some((tasks, Path::new(destination)))
+    }
+}
+
+/// What is written in place of directories of plain files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// The records with everything that belongs to them, for another store
+    Archive,
+    /// What the tasks changed, for `git apply`
+    Patch,
     /// What the record says, as an in-toto Statement
     InToto,
     /// That, signed with the key of the log, in a DSSE envelope

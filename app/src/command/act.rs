@@ -35,6 +35,7 @@ pub(super) fn act(console: Console, command: ActCommand) -> Result<ExitCode, Fai
 /// Turns a Task Result down.
 fn reject(console: Console, arguments: &RejectArguments) -> Result<ExitCode, Failure> {
     let named = Named::find(&arguments.place, &arguments.task)?;
+    named.store.require_writable("reject a task of")?;
     let name = named.told(console)?;
     let (project, views) = project_of(&arguments.place, &named.store, &named.selected.record);
     if let Some(project) = &project {

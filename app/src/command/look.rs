@@ -13,6 +13,7 @@ use crate::use_case::select::{self, Selected};
 use crate::use_case::verify;
 use crate::use_case::{cat as find, diff as walk, list as listing, logs as copying};
 use crate::wiring::{self, Store};
+use isobox_domain::archive_name::ArchiveName;
 use isobox_domain::escape::Escaped;
 use isobox_domain::record::TaskRecord;
 use isobox_domain::repo_path::RepoPath;
@@ -21,6 +22,7 @@ use isobox_domain::task_state::{Standing, TaskState};
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// A Task that was named on the command line, in its store.
 pub(super) struct Named {
@@ -33,6 +35,9 @@ pub(super) struct Named {
 impl Named {
     /// Finds the Task in the store that the command line means.
     pub(super) fn find(place: &Place, typed: &OsStr) -> Result<Self, Failure> {
+        if let Some(name) = ArchiveName::parse(typed.as_bytes()) {
+            return Self::in_archive(name);
+        }
         let shown = Escaped(typed.as_bytes()).to_string();
         let selector = select::parse(typed.to_str().unwrap_or(&shown))?;
         let store = Store::find(place, Some(&selector))?;
@@ -60,6 +65,27 @@ impl Named {
             console.warning(&format!("{open} is not over yet: @latest is {name}, the newest that is on record"));
         }
         Ok(name)
+    }
+}
+
+impl Named {
+    /// A Task that is known already.
+    pub(super) const fn of(store: Store, selected: Selected) -> Self {
+        Self { store, selected, is_latest: false }
+    }
+
+    /// Finds the Task in an Archive; without a name, the only one.
+    fn in_archive(name: ArchiveName<'_>) -> Result<Self, Failure> {
+        let store = Store::of_archive(Path::new(OsStr::from_bytes(name.host_path)))?;
+        let ports = select::Ports { records: store.records(), clock: wiring::clock() };
+        let selected = match name.task {
+            None => select::only(&ports, &Escaped(name.host_path).to_string())?,
+            Some(task) => {
+                let shown = Escaped(task).to_string();
+                select::select(&ports, &select::parse(&shown)?, &shown)?
+            }
+        };
+        Ok(Self::of(store, selected))
     }
 }
 
@@ -261,12 +287,19 @@ pub(super) fn cat(arguments: &CatArguments) -> Result<ExitCode, Failure> {
 /// Takes `TASK:PATH` apart. The colon in `b3:DIGEST` belongs to the task.
 fn split(typed: &OsStr) -> Result<(OsString, RepoPath), Failure> {
     let bytes = typed.as_bytes();
-    let from = if bytes.starts_with(b"b3:") { 3 } else { 0 };
     let usage = || {
         Failure::new(FailureKind::Usage, format!("`{}` is not TASK:PATH", Escaped(bytes)))
             .with_hint("for example: isobox cat @latest:README.md")
     };
-    let colon = from + bytes[from..].iter().position(|&byte| byte == b':').ok_or_else(usage)?;
-    let path = RepoPath::parse(&bytes[colon + 1..]).map_err(|error| usage().because(error))?;
-    Ok((OsStr::from_bytes(&bytes[..colon]).to_owned(), path))
+    let from = if bytes.starts_with(b"b3:") { 3 } else { 0 };
+    let colon = bytes[from..].iter().position(|&byte| byte == b':').map(|at| from + at);
+    let plain = colon.map(|colon| (&bytes[..colon], &bytes[colon + 1..]));
+    let is_task = |task: &[u8]| std::str::from_utf8(task).is_ok_and(|task| task.parse::<TaskSelector>().is_ok());
+    let (task, path) = match plain {
+        Some((task, _)) if is_task(task) => plain,
+        _ => ArchiveName::split_path(bytes).or(plain),
+    }
+    .ok_or_else(usage)?;
+    let path = RepoPath::parse(path).map_err(|error| usage().because(error))?;
+    Ok((OsStr::from_bytes(task).to_owned(), path))
 }

@@ -3,17 +3,21 @@
 use super::look::Named;
 use super::trusted;
 use super::workload::finish_interrupted;
-use crate::cli::PromoteArguments;
+use crate::cli::{Place, PromoteArguments};
 use crate::exit_code::ExitCode;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
 use crate::output::lifecycle;
 use crate::output::review::{Asking, StandardStreams, target};
 use crate::output::stdout::{self, for_documents, unwritten};
+use crate::use_case::import::Verdict;
 use crate::use_case::promote::{self, Extent, Promoted, PromotionRequest};
+use crate::use_case::select::Selected;
+use crate::use_case::take_over::take_over_one;
 use crate::wiring::Project;
+use isobox_domain::policy::ViewLimit;
 use isobox_domain::promotion::Repetition;
-use isobox_domain::record::TaskRecord;
+use isobox_domain::record::{RecordEntry, TaskRecord};
 use isobox_ports::IndexMode;
 use std::ffi::OsStr;
 use std::io::Write;
@@ -22,23 +26,21 @@ use std::path::{Path, PathBuf};
 
 /// Reviews and promotes a Task Result.
 pub(super) fn promote(console: Console, arguments: &PromoteArguments) -> Result<ExitCode, Failure> {
-    let named = Named::find(&arguments.place, &arguments.task)?;
+    let mut named = Named::find(&arguments.place, &arguments.task)?;
     let name = named.told(console)?;
     let host_path = repository(arguments, &named.selected.record);
-    let project = Project::at(&host_path, &named.store)
-        .map_err(|failure| failure.with_hint("name the repository to promote into with --source"))?;
+    let project = match named.store.is_archive() {
+        true => Project::find(&Place { source: Some(host_path), records: arguments.place.records.clone() }),
+        false => Project::at(&host_path, &named.store),
+    };
+    let project = project.map_err(|failure| failure.with_hint("name the repository to promote into with --source"))?;
+    if named.store.is_archive() && !arguments.dry_run {
+        named = taken_over(console, arguments, &project, &named)?;
+    }
     // Nothing else of the policy matters here.
     let views = trusted::views(&project);
     finish_interrupted(console, &project, &named.store, views);
-    let request = PromotionRequest {
-        digest: named.selected.digest,
-        record: named.selected.record,
-        repetition: if arguments.again { Repetition::Allowed } else { Repetition::Refused },
-        index: if arguments.index { IndexMode::Stage } else { IndexMode::Leave },
-        extent: if arguments.dry_run { Extent::Rehearse } else { Extent::Perform },
-        records_directory: project.records_directory(),
-        views,
-    };
+    let request = request(arguments, &named.selected, &project, views);
     let asking = if arguments.yes { Asking::AnsweredByFlag } else { Asking::Ask };
     let mut reviewer = StandardStreams { out: for_documents(), name: name.clone(), console, asking, working: None };
     let tell = |progress: crate::use_case::attempt::Progress<'_>| lifecycle::progress(console, progress);
@@ -62,6 +64,47 @@ pub(super) fn promote(console: Console, arguments: &PromoteArguments) -> Result<
         console.line("nothing is committed yet, next: git diff");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn request(arguments: &PromoteArguments, selected: &Selected, project: &Project, views: ViewLimit) -> PromotionRequest {
+    PromotionRequest {
+        digest: selected.digest,
+        record: selected.record.clone(),
+        repetition: if arguments.again { Repetition::Allowed } else { Repetition::Refused },
+        index: if arguments.index { IndexMode::Stage } else { IndexMode::Leave },
+        extent: if arguments.dry_run { Extent::Rehearse } else { Extent::Perform },
+        records_directory: project.records_directory(),
+        views,
+    }
+}
+
+/// The Task of an Archive in the project's own store, where what happens to it goes on record. What could not be promoted
+/// anyway is not taken over.
+fn taken_over(
+    console: Console,
+    arguments: &PromoteArguments,
+    project: &Project,
+    archived: &Named,
+) -> Result<Named, Failure> {
+    let Selected { digest, record } = &archived.selected;
+    promote::check(
+        &project.promote_ports(&archived.store),
+        &request(arguments, &archived.selected, project, ViewLimit::default()),
+    )?;
+    let store = project.create_store()?;
+    let entry =
+        RecordEntry { task: record.task, attempt: record.attempt, record: *digest, committed_at: record.ended_at };
+    match take_over_one(&store.take_over_ports(), &archived.store.take_over_source(), &entry)? {
+        Verdict::Refused { reason } | Verdict::Partly { reason } | Verdict::NotImportable { reason } => {
+            let message = format!("cannot take {} over from its archive", record.task);
+            return Err(Failure::new(FailureKind::PromotionRefused, message)
+                .because(reason)
+                .with_hint("`isobox verify` says whether the archive is whole"));
+        }
+        Verdict::Imported { .. } => console.line(&format!("imported {}", record.task)),
+        Verdict::Continued { .. } | Verdict::Unchanged | Verdict::View => {}
+    }
+    Ok(Named::of(store, archived.selected.clone()))
 }
 
 /// `--source`, else the repository that the task started from, else, when that is gone, the one around the current directory.

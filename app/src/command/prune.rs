@@ -24,7 +24,7 @@ pub(super) fn prune(console: Console, arguments: &StorePruneArguments) -> Result
             .with_hint("name what to keep, for example `isobox store prune --keep-last 100 --keep-within 30d`"));
     }
     let store = Store::find(&arguments.place, None)?;
-    let ports = store.prune_ports();
+    let ports = store.prune_ports()?;
     let clockwork = if arguments.trust_clock { Clockwork::Trusted } else { Clockwork::Doubted };
     let mut out = for_documents();
     let (now, mut documents): (_, Vec<Value>) = (wiring::clock().now(), Vec::new());
@@ -89,7 +89,7 @@ pub(super) fn pin(console: Console, arguments: &StorePinArguments, pin: Pin) -> 
     let word = if pin == Pin::Set { "pinned" } else { "unpinned" };
     for typed in &arguments.tasks {
         let Named { store, selected, .. } = Named::find(&arguments.place, typed)?;
-        let before = if pin::pin(&store.pin_ports(), &selected, pin)? { "" } else { " before" };
+        let before = if pin::pin(&store.pin_ports()?, &selected, pin)? { "" } else { " before" };
         console.line(&format!("{} was {word}{before}", selected.record.task));
     }
     Ok(ExitCode::SUCCESS)

@@ -24,6 +24,7 @@ use std::path::PathBuf;
 /// Attempts a Task once more.
 pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<ExitCode, Failure> {
     let Named { store, selected, .. } = Named::find(&arguments.place, &arguments.task)?;
+    store.require_writable("attempt once more a task of")?;
     let record = &selected.record;
     let cannot = |failure: Failure| failure.while_doing(format!("cannot attempt {} once more", record.task));
     let command = command(record).map_err(cannot)?;

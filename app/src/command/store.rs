@@ -1,6 +1,6 @@
 //! `isobox store`.
 
-use super::prune;
+use super::{prune, repair};
 use crate::cli::{StoreCommand, StoreCompactArguments};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
@@ -21,6 +21,8 @@ pub(super) fn store(console: Console, command: &StoreCommand) -> Result<ExitCode
         StoreCommand::Prune(arguments) => prune::prune(console, arguments),
         StoreCommand::Pin(arguments) => prune::pin(console, arguments, Pin::Set),
         StoreCommand::Unpin(arguments) => prune::pin(console, arguments, Pin::Taken),
+        StoreCommand::Repair(arguments) => repair::repair(console, arguments),
+        StoreCommand::RebuildIndex(arguments) => repair::rebuild_index(console, arguments),
     }
 }
 
@@ -32,7 +34,7 @@ fn compact(console: Console, arguments: &StoreCompactArguments) -> Result<ExitCo
     let store = Store::find(&arguments.place, None)?;
     let working = Working::start_percent(console, "compacting");
     let advance = |advance: Advance| working.reach(100 * advance.done_bytes / advance.all_bytes.max(1));
-    let done = store.compactor().compact(scope, &advance)?;
+    let done = store.compactor()?.compact(scope, &advance)?;
     drop(working);
     let mut out = for_documents();
     let written = match arguments.json {

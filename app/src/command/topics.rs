@@ -33,6 +33,7 @@ Where a command takes a TASK, any of these names it:
   task-0123#2             the second attempt of a task: `isobox list` tells them
                           apart by this mark
   b3:DIGEST               one record by its digest: `isobox show` prints it
+  FILE.isobox#TASK        a task of an archive; without #TASK the only one in it
   .isobox/tasks/task-…    the directory of a view, which also names the store
 
 An id means the newest attempt of its task. `stop`, `wait` and `logs --follow`

@@ -12,10 +12,15 @@ use crate::use_case::audit::compare::{Known, compare};
 use crate::use_case::audit::prove::parse_older;
 use crate::use_case::verify;
 use crate::wiring::{self, Store};
-use isobox_domain::verification::{Sample, Thoroughness, Verification};
-use isobox_ports::{Advance, TellAdvance};
+use isobox_domain::archive_name::ArchiveName;
+use isobox_domain::escape::Escaped;
+use isobox_domain::verification::{Defect, DefectKind, Sample, Thoroughness, Verification};
+use isobox_ports::{Advance, StoreErrorKind, TellAdvance, Verifier};
 use isobox_store_format::log::MAX_NOTE;
+use std::ffi::OsStr;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// Milliseconds of a day.
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
@@ -56,10 +61,29 @@ fn verify_store(
 fn verify_tasks(arguments: &VerifyArguments) -> Result<Verification, Failure> {
     let mut all = Verification::default();
     for typed in &arguments.tasks {
+        if let Some(ArchiveName { host_path, task: None }) = ArchiveName::parse(typed.as_bytes()) {
+            all.merge(verify_archive(Path::new(OsStr::from_bytes(host_path)))?);
+            continue;
+        }
         let Named { store, selected, .. } = Named::find(&arguments.place, typed)?;
         all.merge(verify::record(store.verifier(), &selected.digest)?);
     }
     Ok(all)
+}
+
+/// All of an Archive. That it cannot even be opened for what is wrong with it is what was found.
+fn verify_archive(host_path: &Path) -> Result<Verification, Failure> {
+    match wiring::damaged_archive(host_path) {
+        Ok(archive) => Ok(archive.verify(Thoroughness::Deep, &|_| {})?),
+        Err(error) if error.kind == StoreErrorKind::Damaged => {
+            let (file, reason) = (Escaped::path(host_path).to_string(), error.source.to_string());
+            let kind = DefectKind::Damaged { file, offset: 0, reason, object: None };
+            let mut found = Verification::default();
+            found.add(Defect::new(kind, Vec::new()));
+            Ok(found)
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn thoroughness(arguments: &VerifyArguments) -> Thoroughness {

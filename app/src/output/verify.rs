@@ -78,7 +78,7 @@ fn left_over(out: &mut dyn Write, left: &Leftovers) -> io::Result<()> {
     Ok(())
 }
 
-fn one(out: &mut dyn Write, defect: &Defect) -> io::Result<()> {
+pub(super) fn one(out: &mut dyn Write, defect: &Defect) -> io::Result<()> {
     match &defect.kind {
         DefectKind::Damaged { file, offset, reason, object } => {
             writeln!(out, "{:<13} {file} at {offset}: {reason}", "damaged")?;
@@ -155,7 +155,7 @@ fn thoroughness(how: Thoroughness) -> Value {
     }
 }
 
-fn defect(defect: &Defect) -> Value {
+pub(super) fn defect(defect: &Defect) -> Value {
     let records: Vec<Value> = defect.records.iter().map(affected).collect();
     match &defect.kind {
         DefectKind::Damaged { file, offset, reason, object } => json!({

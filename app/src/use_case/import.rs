@@ -32,7 +32,7 @@ pub(crate) struct Ports<'a> {
     pub(crate) mask: Mask<'a>,
 }
 
-/// What came of one record directory.
+/// What came of one record directory, or of one record of another store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It is in the store now.
@@ -42,6 +42,16 @@ pub(crate) enum Verdict {
     },
     /// It was imported before, and has not changed.
     Unchanged,
+    /// It was imported before; these events about it are new.
+    Continued {
+        /// How many.
+        events: usize,
+    },
+    /// It is in the store, but events about it were not taken.
+    Partly {
+        /// Why, in words.
+        reason: String,
+    },
     /// It is a View of isobox's own, whose record is in a store already.
     View,
     /// Its record says nothing; what lies beside it is in the store now, unless it was before.

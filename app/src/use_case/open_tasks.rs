@@ -3,6 +3,7 @@
 use crate::failure::{Failure, FailureKind};
 use crate::use_case::recover;
 use crate::use_case::select::{self, Selected};
+use isobox_domain::import::is_draft;
 use isobox_domain::record::RecordEntry;
 use isobox_domain::task_id::{TaskId, TaskSelector};
 use isobox_ports::{Clock, OpenAttempt, OpenAttempts, RecordLog, StoreError};
@@ -26,6 +27,8 @@ pub(crate) enum Meant {
 /// The attempts that are not over and not on record, newest first.
 pub(crate) fn look(ports: &Ports<'_>) -> Result<Vec<Box<dyn OpenAttempt>>, StoreError> {
     let mut open = ports.attempts.look()?;
+    // An import is no task.
+    open.retain(|attempt| !is_draft(attempt.draft()));
     // What goes on with one that is on record is the removal of its Workspace alone.
     if !open.is_empty() {
         for entry in ports.records.list()?.filter_map(Result::ok) {

@@ -99,6 +99,12 @@ pub(crate) fn promote(
     Ok(Promoted::Performed(plan))
 }
 
+/// Whether a Task Result could be promoted now: nothing is shown or changed.
+pub(crate) fn check(ports: &Ports<'_>, request: &PromotionRequest) -> Result<(), Failure> {
+    let checked = plan(ports, request).and_then(|plan| rehearse(ports, &plan));
+    checked.map_err(|failure| failure.while_doing(format!("cannot promote {}", request.record.task)))
+}
+
 fn plan(ports: &Ports<'_>, request: &PromotionRequest) -> Result<PromotionPlan, Failure> {
     let events = ports.records.events(&request.digest)?;
     let events: Vec<(ContentId, Event)> = events.into_iter().map(|stored| (stored.id, stored.event)).collect();

@@ -4,6 +4,7 @@ use crate::failure::{Failure, one_line};
 use crate::use_case::attempt::{self, Progress, Tell};
 use crate::use_case::disposal::{self, Launched, dispose, retain};
 use crate::use_case::view;
+use isobox_domain::import::is_draft;
 use isobox_domain::policy::ViewLimit;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
 use isobox_domain::v1::is_imported;
@@ -46,8 +47,8 @@ pub(crate) const RECOVERY: &str = "recovery";
 fn finish(ports: &Ports<'_>, mut attempt: Box<dyn Attempt>, views: ViewLimit, tell: Tell<'_>) -> Result<(), Failure> {
     // A store that cannot note it can perhaps still record what is left, or forget it.
     attempt.note(RECOVERY, b"").ok();
-    // The directory that an import was killed over is still there, to be imported again.
-    if is_imported(attempt.draft()) {
+    // What an import was killed over is still there, to be imported again.
+    if is_imported(attempt.draft()) || is_draft(attempt.draft()) {
         return Ok(attempt.discard()?);
     }
     let record = match attempt.publishing() {

@@ -62,6 +62,28 @@ fn one_of(ports: &Ports<'_>, of: &TaskSelector, attempt: u32, typed: &str) -> Re
     })
 }
 
+/// The only Task of an Archive, shown as `archive`: its newest attempt.
+pub(crate) fn only(ports: &Ports<'_>, archive: &str) -> Result<Selected, Failure> {
+    let mut seen: Vec<TaskId> = Vec::new();
+    let is_another = |entry: &RecordEntry| {
+        let is_another = !seen.contains(&entry.task);
+        if is_another {
+            seen.push(entry.task);
+        }
+        is_another
+    };
+    let (found, damage) = scan(ports.records, is_another, SHOWN + 1)?;
+    if found.len() > 1 {
+        let message = format!("{archive} holds more than one task");
+        let hint = format!("name one of them: {archive}#{}", found[0].task);
+        return Err(several(ports, message, &found)?.with_hint(hint));
+    }
+    let gone = || Failure::new(FailureKind::TaskNotFound, format!("there is no task in {archive}"));
+    let digest = first_or_damage(found, damage)?.ok_or_else(gone)?;
+    let record = ports.records.load(&digest)?.ok_or_else(gone)?;
+    Ok(Selected { digest, record })
+}
+
 fn newest_of(records: &dyn RecordLog, task: TaskId) -> Result<Option<ContentId>, StoreError> {
     let (found, damage) = scan(records, |entry| entry.task == task, 1)?;
     first_or_damage(found, damage)
@@ -120,12 +142,14 @@ fn by_prefix(ports: &Ports<'_>, prefix: &str) -> Result<Option<ContentId>, Failu
     };
     let (found, damage) = scan(ports.records, is_meant, SHOWN + 1)?;
     if found.len() > 1 {
-        return Err(ambiguous(ports, prefix, &found)?);
+        let message = format!("`{prefix}` could be more than one task");
+        return Err(several(ports, message, &found)?.with_hint("type more digits of the id"));
     }
     Ok(first_or_damage(found, damage)?)
 }
 
-fn ambiguous(ports: &Ports<'_>, prefix: &str, found: &[RecordEntry]) -> Result<Failure, StoreError> {
+/// The failure of a name that means any of `found`.
+fn several(ports: &Ports<'_>, message: String, found: &[RecordEntry]) -> Result<Failure, StoreError> {
     let now = ports.clock.now();
     let mut lines = Vec::new();
     for entry in found.iter().take(SHOWN) {
@@ -138,8 +162,7 @@ fn ambiguous(ports: &Ports<'_>, prefix: &str, found: &[RecordEntry]) -> Result<F
     if found.len() > SHOWN {
         lines.push("… and more".to_owned());
     }
-    let failure = Failure::new(FailureKind::TaskNotFound, format!("`{prefix}` could be more than one task"));
-    Ok(failure.because(lines.join("\n")).with_hint("type more digits of the id"))
+    Ok(Failure::new(FailureKind::TaskNotFound, message).because(lines.join("\n")))
 }
 
 /// Parses how a Task was named on the command line.

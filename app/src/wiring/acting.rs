@@ -6,16 +6,16 @@ use crate::use_case::{open_tasks, reject, select};
 impl Store {
     /// The ports of naming a Task.
     pub(crate) fn select_ports(&self) -> select::Ports<'_> {
-        select::Ports { records: &self.store, clock: clock() }
+        select::Ports { records: self.store(), clock: clock() }
     }
 
     /// The ports of a look at Tasks that are not over.
     pub(crate) fn open_tasks_ports(&self) -> open_tasks::Ports<'_> {
-        open_tasks::Ports { attempts: &self.store, records: &self.store, clock: clock() }
+        open_tasks::Ports { attempts: self.store(), records: self.store(), clock: clock() }
     }
 
     /// The ports of a rejection.
     pub(crate) fn reject_ports(&self) -> reject::Ports<'_> {
-        reject::Ports { records: &self.store, objects: &self.store, views: &self.views, clock: clock() }
+        reject::Ports { records: self.store(), objects: self.store(), views: self.views(), clock: clock() }
     }
 }

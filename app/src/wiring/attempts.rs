@@ -21,10 +21,10 @@ impl Project {
             repository: &self.repository,
             workspaces: &self.told_workspaces(console),
             backends: &backends,
-            attempts: &store.store,
-            records: &store.store,
-            objects: &store.store,
-            views: &store.views,
+            attempts: store.store(),
+            records: store.store(),
+            objects: store.store(),
+            views: store.views(),
             clock: clock(),
             task_ids: &RandomTaskIds,
         })
@@ -43,10 +43,10 @@ impl Project {
     ) -> recover::Ports<'a> {
         recover::Ports {
             workspaces,
-            attempts: &store.store,
-            records: &store.store,
-            objects: &store.store,
-            views: &store.views,
+            attempts: store.store(),
+            records: store.store(),
+            objects: store.store(),
+            views: store.views(),
             clock: clock(),
         }
     }
@@ -60,10 +60,10 @@ impl Project {
     pub(crate) fn promote_ports<'a>(&'a self, store: &'a Store) -> promote::Ports<'a> {
         promote::Ports {
             repository: &self.repository,
-            attempts: &store.store,
-            records: &store.store,
-            objects: &store.store,
-            views: &store.views,
+            attempts: store.store(),
+            records: store.store(),
+            objects: store.store(),
+            views: store.views(),
             clock: clock(),
             open_records: &open_records,
         }

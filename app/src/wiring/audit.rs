@@ -14,9 +14,10 @@ use std::path::Path;
 
 impl Store {
     /// Hands the ports of the log to `act`.
-    pub(crate) fn with_audit_ports<T>(&self, act: impl FnOnce(&Ports<'_>) -> T) -> T {
-        let (name, keys) = (self.store.log_name(), FsAuditKeys::new(Directories::from_environment()));
-        act(&Ports { name: &name, log: &self.store, updates: &self.store, keys: &keys })
+    pub(crate) fn with_audit_ports<T>(&self, act: impl FnOnce(&Ports<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
+        let own = self.own("audit")?;
+        let (name, keys) = (own.log_name(), FsAuditKeys::new(Directories::from_environment()));
+        act(&Ports { name: &name, log: own, updates: own, keys: &keys })
     }
 }
 
@@ -33,8 +34,7 @@ impl HostProbe for ProjectLogProbe<'_> {
         let location = Location::of_project(self.0);
         // Without a store there is no log, and what is wrong with one its own probe tells.
         let Ok(store) = open_store(&location.records) else { return Vec::new() };
-        let store = Store { store, views: location.views(), directory: location.records };
-        store.with_audit_ports(|ports| LogProbe(*ports).facts())
+        Store::new(store, &location).with_audit_ports(|ports| Ok(LogProbe(*ports).facts())).unwrap_or_default()
     }
 }
 

@@ -1,10 +1,11 @@
 //! The ports of Import and Export.
 
-use super::{Directories, FsExports, FsV1Directories, Location, RandomTaskIds, Store, V1Json, clock, masked};
+use super::{Directories, FsExportFile, FsExports, Location, RandomTaskIds, Store, V1Json, clock, masked};
 use crate::cli::Place;
 use crate::failure::Failure;
-use crate::use_case::{export, import};
-use isobox_ports::V1Directories;
+use crate::use_case::{archive, export, import, take_over};
+use isobox_ports::{ExportFiles, StoreError, Verifier};
+use isobox_store::FsArchive;
 use std::path::Path;
 
 impl Store {
@@ -18,22 +19,44 @@ impl Store {
         let directories = Directories::from_environment();
         act(&import::Ports {
             format: &V1Json,
-            attempts: &self.store,
-            records: &self.store,
+            attempts: self.store(),
+            records: self.store(),
             clock: clock(),
             task_ids: &RandomTaskIds,
             mask: &|arguments| masked(&directories, arguments),
         })
     }
 
+    /// The ports of taking over records of another store.
+    pub(crate) fn take_over_ports(&self) -> take_over::Ports<'_> {
+        take_over::Ports { attempts: self.store(), records: self.store(), objects: self.store() }
+    }
+
+    /// It, as what records are taken over from.
+    pub(crate) fn take_over_source(&self) -> take_over::Source<'_> {
+        take_over::Source { records: self.store(), objects: self.store() }
+    }
+
     /// Hands the ports of an Export into `destination` to `act`.
     pub(crate) fn with_export_ports<T>(&self, destination: &Path, act: impl FnOnce(&export::Ports<'_>) -> T) -> T {
         let exports = FsExports::new(destination);
-        act(&export::Ports { records: &self.store, objects: &self.store, format: &V1Json, exports: &exports })
+        act(&export::Ports { records: self.store(), objects: self.store(), format: &V1Json, exports: &exports })
     }
 }
 
-/// The record directories in a place.
-pub(crate) fn v1_directories(host_path: &Path) -> Result<impl V1Directories, isobox_ports::V1Error> {
-    FsV1Directories::open(host_path)
+impl Store {
+    /// The ports of an Export as an Archive.
+    pub(crate) fn archive_ports(&self) -> archive::Ports<'_> {
+        archive::Ports { records: self.store(), objects: self.store(), archiver: self.store() }
+    }
+}
+
+/// What verifies an Archive, which need not be whole.
+pub(crate) fn damaged_archive(host_path: &Path) -> Result<impl Verifier, StoreError> {
+    FsArchive::open_incomplete(host_path)
+}
+
+/// The place of one exported file.
+pub(crate) fn export_file(host_path: &Path) -> impl ExportFiles {
+    FsExportFile::new(host_path)
 }

@@ -78,10 +78,8 @@ fn pages_have_the_sections_that_manual_pages_have_in_their_order() {
 #[test]
 fn help_of_a_command_is_what_the_command_says_of_itself() {
     let project = Project::bare(User::Current);
-    let pages = fs::read_dir(isobox_tests::checkout().join("docs/commands")).expect("list the pages");
-    for page in pages {
-        let name = page.expect("a page").file_name().to_string_lossy().into_owned();
-        let words: Vec<&str> = name.trim_end_matches(".md").split('-').filter(|word| *word != "index").collect();
+    for command in isobox_tests::commands_with_pages() {
+        let words: Vec<&str> = command.split(' ').filter(|word| !word.is_empty()).collect();
         // A topic of the help is called `policy` as well.
         if words != ["policy"] {
             let help = project.isobox(&[&["help"], &words[..]].concat());

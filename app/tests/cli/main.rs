@@ -1,6 +1,7 @@
 //! The `isobox` program as a person or a script meets it: commands, flags, streams, exit codes, files.
 
 mod act;
+mod archive;
 mod attempts;
 mod attestation;
 mod audit;
@@ -14,6 +15,7 @@ mod policy;
 mod preflight;
 mod promote;
 mod prune;
+mod repair;
 mod schema_checker;
 mod schemas;
 mod store;

@@ -108,7 +108,7 @@ fn what_was_exported_and_what_an_import_took_over_is_described() {
 }
 
 /// Every command that takes `--json`, and the schema of what it prints then.
-const DOCUMENTS: [(&str, &str); 17] = [
+const DOCUMENTS: [(&str, &str); 18] = [
     ("audit check", "audit-check"),
     ("audit checkpoint", "audit-checkpoint"),
     ("audit rebuild", "audit-rebuild"),
@@ -122,6 +122,7 @@ const DOCUMENTS: [(&str, &str); 17] = [
     ("show", "record"),
     ("store compact", "store-compact"),
     ("store prune", "store-prune"),
+    ("store repair", "repair"),
     ("update", "update"),
     ("verify", "verify"),
     ("version", "version"),

@@ -131,5 +131,5 @@ fn a_place_that_is_not_there_is_told() {
     assert!(outcome.stderr.contains("open nowhere"), "{outcome:?}");
     assert_eq!(project.isobox(&["import"]).code, 2);
     let empty = project.isobox(&["import", "."]);
-    assert!(empty.code == 1 && empty.stderr.contains("there is no record directory in ."), "{empty:?}");
+    assert!(empty.code == 1 && empty.stderr.contains("there is no record in ."), "{empty:?}");
 }

@@ -1,13 +1,16 @@
 //! Contract suites: the cases that every adapter and every fake of a port must pass.
 
+pub mod archiver;
 pub mod attempts;
 pub mod audit_keys;
 pub mod collector;
 pub mod compactor;
+pub mod export_files;
 pub mod exports;
 pub mod host_probe;
 pub mod installation;
 pub mod machine;
+pub mod mender;
 pub mod object_store;
 pub mod open_attempts;
 pub mod policy_pins;

@@ -236,6 +236,13 @@ pub(crate) fn change_lines() -> Vec<ChangeLine> {
     lines
 }
 
+/// A Change Set whose only files are `content`.
+pub(crate) fn lines_about(content: ContentRef) -> Vec<ChangeLine> {
+    let mut changes = changes();
+    changes.iter_mut().filter_map(|change| change.after.as_mut()).for_each(|after| after.content = content);
+    changes.into_iter().map(ChangeLine::Change).collect()
+}
+
 fn changes() -> Vec<Change> {
     let before = |mode, byte| Before {
         mode,

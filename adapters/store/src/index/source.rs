@@ -6,7 +6,7 @@ use super::table::{self, RowReader, Table};
 use super::{ChainEnd, Damage, Location, Pack, Row, lane_name, readable};
 use crate::dir::{Access, Dir};
 use crate::lane_tail::commit_ending_at;
-use crate::layout::Layout;
+use crate::layout::{Layout, Tables};
 use crate::random::random_name;
 use isobox_domain::content::ContentId;
 use std::fs::File;
@@ -42,7 +42,8 @@ impl Source {
         let metadata = file.metadata()?;
         let table = find_table(layout, pack, file, metadata.len(), keep)?;
         let contents = contents_behind(table.as_ref());
-        let mut source = Self { pack, inode: metadata.ino(), keep, is_unsaved: false, contents, table };
+        let is_unsaved = layout.tables == Tables::Untouched;
+        let mut source = Self { pack, inode: metadata.ino(), keep, is_unsaved, contents, table };
         source.scan(layout, file, readable(metadata.len()))?;
         Ok(source)
     }

@@ -1,16 +1,16 @@
 //! From records to everything that they refer to.
 
 use super::part::{Lost, Part};
+use super::told::Told;
 use crate::error::failed;
 use crate::store::FsTaskStore;
 use isobox_domain::change::{ChangeLine, ChangeSetRef};
 use isobox_domain::content::{ContentId, ContentRef};
-use isobox_domain::verification::{Affected, Defect, DefectKind, Thoroughness, Verification};
+use isobox_domain::verification::{Affected, DefectKind, Thoroughness, Verification};
 use isobox_ports::{ObjectStore, RecordLog, StoreError, StoreErrorKind};
 use isobox_store_format::change_set::decode_index;
 use isobox_store_format::entry::EntryKind;
 use isobox_store_format::record::{ChildRole, children};
-use std::collections::HashMap;
 use std::io;
 
 /// What is looked at of the objects that a record refers to.
@@ -26,9 +26,7 @@ enum Look {
 pub(super) struct Walk<'a> {
     store: &'a FsTaskStore,
     look: Look,
-    found: &'a mut Verification,
-    /// Damaged and missing objects, and which defect tells of each.
-    told: HashMap<ContentId, usize>,
+    told: Told<'a>,
 }
 
 impl<'a> Walk<'a> {
@@ -61,33 +59,19 @@ impl<'a> Walk<'a> {
         match who {
             Some(who) => walk.record(who, true)?,
             // Only its COMMIT says of which Task it is, if the record itself cannot be read.
-            None => walk.add(DefectKind::Missing { object: *record }, None),
+            None => walk.told.add(DefectKind::Missing { object: *record }, None),
         }
         Ok(found)
     }
 
     fn new(store: &'a FsTaskStore, look: Look, found: &'a mut Verification) -> Self {
-        let objects = found.defects.iter().enumerate().filter_map(|(at, defect)| match &defect.kind {
-            DefectKind::Damaged { object: Some(object), .. } | DefectKind::Missing { object } => Some((*object, at)),
-            _ => None,
-        });
-        Self { store, look, told: objects.collect(), found }
+        Self { store, look, told: Told::new(found) }
     }
 
     /// Takes in what is lost with its block.
     fn lose(&mut self, lost: &[Lost]) {
         let layout = &self.store.shared.layout;
-        let blocks: HashMap<(String, u64), usize> = (self.found.defects.iter().enumerate())
-            .filter_map(|(at, defect)| match &defect.kind {
-                DefectKind::Damaged { file, offset, object: None, .. } => Some(((file.clone(), *offset), at)),
-                _ => None,
-            })
-            .collect();
-        for Lost { object, pack, offset } in lost {
-            if let Some(at) = blocks.get(&(pack.shown(layout), *offset)) {
-                self.told.insert(*object, *at);
-            }
-        }
+        self.told.lose(lost.iter().map(|lost| (lost.object, lost.pack.shown(layout), lost.offset)));
     }
 
     fn record(&mut self, who: Affected, is_deep: bool) -> Result<(), StoreError> {
@@ -106,7 +90,7 @@ impl<'a> Walk<'a> {
             }
         }
         let policy = children.iter().find(|child| child.role == ChildRole::Policy);
-        if !is_deep || policy.is_some_and(|policy| self.told.contains_key(&policy.reference.id)) {
+        if !is_deep || policy.is_some_and(|policy| self.told.knows(&policy.reference.id)) {
             return Ok(());
         }
         self.meaning(who, self.store.load(&who.record).map(drop), "")?;
@@ -115,7 +99,7 @@ impl<'a> Walk<'a> {
 
     fn own_bytes(&mut self, who: Affected) -> Result<Option<Vec<u8>>, StoreError> {
         match self.store.read_small(&who.record, EntryKind::Record) {
-            Ok(None) => self.add(DefectKind::Missing { object: who.record }, Some(who)),
+            Ok(None) => self.told.add(DefectKind::Missing { object: who.record }, Some(who)),
             Err(error) if error.kind == StoreErrorKind::Damaged => {
                 self.touch(&who.record, who, &error.source.to_string());
             }
@@ -155,7 +139,7 @@ impl<'a> Walk<'a> {
             match line {
                 Ok(line) => content_of(&line).map_or(Ok(()), |content| self.object(&content, who))?,
                 // The chunk that it stands in was told of.
-                Err(_) if index.chunks.iter().any(|chunk| self.told.contains_key(&chunk.id)) => {}
+                Err(_) if index.chunks.iter().any(|chunk| self.told.knows(&chunk.id)) => {}
                 Err(error) => self.touch(&root.id, who, &error.to_string()),
             }
         }
@@ -165,15 +149,15 @@ impl<'a> Walk<'a> {
     /// Looks at an object that `who` refers to.
     fn object(&mut self, id: &ContentId, who: Affected) -> Result<(), StoreError> {
         let is_stored = || self.store.shared.known_locations(id).map(|found| !found.is_empty());
-        if self.look == Look::Known && !self.told.contains_key(id) && is_stored()? {
+        if self.look == Look::Known && !self.told.knows(id) && is_stored()? {
             return Ok(());
         }
         match self.read(id) {
             Ok(Some(bytes)) => {
-                self.found.read += 1;
-                self.found.read_bytes += bytes;
+                self.told.found.read += 1;
+                self.told.found.read_bytes += bytes;
             }
-            Ok(None) => self.add(DefectKind::Missing { object: *id }, Some(who)),
+            Ok(None) => self.told.add(DefectKind::Missing { object: *id }, Some(who)),
             Err(error) if error.kind == StoreErrorKind::Damaged => self.touch(id, who, &error.source.to_string()),
             Err(error) => return Err(error),
         }
@@ -196,26 +180,7 @@ impl<'a> Walk<'a> {
         let place = self.store.shared.known_locations(id).ok().and_then(|found| found.first().copied());
         let (file, offset) = place
             .map_or_else(|| (id.to_string(), 0), |place| (place.pack.shown(&self.store.shared.layout), place.offset));
-        self.add(DefectKind::Damaged { file, offset, reason: reason.to_owned(), object: Some(*id) }, Some(who));
-    }
-
-    /// Adds a defect, or what it touches to the one that tells of the same object.
-    fn add(&mut self, kind: DefectKind, who: Option<Affected>) {
-        let object = match &kind {
-            DefectKind::Damaged { object, .. } => *object,
-            DefectKind::Missing { object } => Some(*object),
-            DefectKind::Gap { .. } | DefectKind::History { .. } | DefectKind::Signature { .. } => None,
-        };
-        let known = object.and_then(|object| self.told.get(&object)).and_then(|at| self.found.defects.get_mut(*at));
-        match known {
-            Some(defect) => who.into_iter().for_each(|who| defect.touch(who)),
-            None => {
-                if let Some(object) = object.filter(|_| self.found.defects.len() < Verification::TOLD) {
-                    self.told.insert(object, self.found.defects.len());
-                }
-                self.found.add(Defect::new(kind, who.into_iter().collect()));
-            }
-        }
+        self.told.add(DefectKind::Damaged { file, offset, reason: reason.to_owned(), object: Some(*id) }, Some(who));
     }
 }
 

@@ -1,0 +1,208 @@
+//! Mending one pack: every damaged entry whose content is whole elsewhere is written as its header says it was.
+
+use crate::dir::Access;
+use crate::error::failed;
+use crate::index::{Pack, readable};
+use crate::lane::hash_file;
+use crate::large_reader::{find_large, large_header};
+use crate::layout::Layout;
+use crate::pack_scan::{read_payload, read_table};
+use crate::random::random_name;
+use crate::store::FsTaskStore;
+use isobox_domain::content::ContentId;
+use isobox_ports::{FindContent, MendMode, MendedFile, StoreError};
+use isobox_store_format::block::{Block, BlockBuilder};
+use isobox_store_format::entry::{EntryHeader, EntryKind, HEADER_LEN};
+use isobox_store_format::frame::{Compressor, decode_payload};
+use isobox_store_format::scan::{Found, Scanner};
+use std::fs::{File, Permissions};
+use std::io;
+use std::os::unix::fs::{FileExt, PermissionsExt};
+
+/// The damaged entries of a pack.
+#[derive(Default)]
+struct Damaged {
+    /// Those that can be written anew, by where they start.
+    restored: Vec<(u64, EntryHeader)>,
+    lost: Vec<ContentId>,
+}
+
+/// What writes payloads as their writers did.
+struct Compressors {
+    each: Compressor,
+    /// Of blocks.
+    solid: Compressor,
+}
+
+impl Compressors {
+    fn new() -> io::Result<Self> {
+        Ok(Self { each: Compressor::new()?, solid: Compressor::solid()? })
+    }
+}
+
+/// Whether an entry is as it was written, or of a kind that nothing could be taken from elsewhere for.
+fn is_sound(file: &File, offset: u64, header: &EntryHeader) -> io::Result<bool> {
+    Ok(match header.kind {
+        EntryKind::Artifact | EntryKind::Record => decode_payload(header, read_payload(file, offset, header)?).is_ok(),
+        EntryKind::Block => Block::decode(header, &read_payload(file, offset, header)?)
+            .is_ok_and(|block| block.members().all(|(_, raw)| raw.is_ok())),
+        _ => true,
+    })
+}
+
+/// The header of a large artifact, which is what refers to it; `None` if that is not there or damaged.
+fn find_large_header(layout: &Layout, id: &ContentId) -> io::Result<Option<Vec<u8>>> {
+    let Some(file) = find_large(&layout.large, id)? else { return Ok(None) };
+    let header = large_header(&file)?.filter(|header| header.id == *id);
+    Ok(header.map(|header| header.encode().to_vec()))
+}
+
+impl FsTaskStore {
+    /// Mends a pack; `None` where nothing in it can be restored or is lost.
+    pub(super) fn mend_pack(
+        &self,
+        pack: Pack,
+        find: FindContent<'_>,
+        mode: MendMode,
+    ) -> Result<Option<MendedFile>, StoreError> {
+        let layout = &self.shared.layout;
+        let shown = pack.shown(layout);
+        let read = failed("read", &shown);
+        // What lies in the place of a pack, or is gone, is told by whoever verifies.
+        let Ok(file) = pack.open(layout) else { return Ok(None) };
+        let damaged = self.damaged_entries(&file, find).map_err(&read)?;
+        if damaged.restored.is_empty() && damaged.lost.is_empty() {
+            return Ok(None);
+        }
+        let quarantined = match mode {
+            MendMode::Mend if !damaged.restored.is_empty() => {
+                let sealed = match pack {
+                    Pack::Lane(lane) => self.seal_damaged(lane)?,
+                    sealed @ Pack::Sealed(_) => sealed,
+                };
+                Some(self.replace(sealed, &file, &damaged, find).map_err(failed("mend", &shown))?)
+            }
+            MendMode::Mend | MendMode::Look => None,
+        };
+        let restored = damaged.restored.iter().map(|(_, header)| header.id).collect();
+        Ok(Some(MendedFile { file: shown.clone(), restored, lost: damaged.lost, quarantined }))
+    }
+
+    fn damaged_entries(&self, file: &File, find: FindContent<'_>) -> io::Result<Damaged> {
+        let mut damaged = Damaged::default();
+        let mut scanner = Scanner::new(file, 0, readable(file.metadata()?.len()));
+        let mut compressors = Compressors::new()?;
+        while let Some(found) = scanner.find_next()? {
+            let Found::Entry { offset, header } = found else { continue };
+            if is_sound(file, offset, &header)? {
+                continue;
+            }
+            match self.payload(file, offset, &header, find, &mut compressors)? {
+                Some(_) => damaged.restored.push((offset, header)),
+                None => damaged.lost.push(header.id),
+            }
+        }
+        Ok(damaged)
+    }
+
+    /// The payload that `header` stands before; `None` if there is no whole copy, or none that is stored alike.
+    fn payload(
+        &self,
+        file: &File,
+        offset: u64,
+        header: &EntryHeader,
+        find: FindContent<'_>,
+        compressors: &mut Compressors,
+    ) -> io::Result<Option<Vec<u8>>> {
+        if header.kind == EntryKind::Block {
+            return self.block(file, offset, header, find, &mut compressors.solid);
+        }
+        let Some(raw) = self.whole_copy(&header.id, header.kind, header.raw_length, find) else { return Ok(None) };
+        let (again, stored) = compressors.each.entry(header.kind, &raw)?;
+        Ok((again == *header).then_some(stored))
+    }
+
+    /// The payload of a block whose table is whole, from whole copies of all its members.
+    fn block(
+        &self,
+        file: &File,
+        offset: u64,
+        header: &EntryHeader,
+        find: FindContent<'_>,
+        solid: &mut Compressor,
+    ) -> io::Result<Option<Vec<u8>>> {
+        let Some(members) = read_table(file, offset, header)? else { return Ok(None) };
+        let mut block = BlockBuilder::default();
+        for member in members {
+            let raw = match member.kind {
+                EntryKind::Large => find_large_header(&self.shared.layout, &member.id)?,
+                kind => self.whole_copy(&member.id, kind, u64::from(member.length), find),
+            };
+            let Some(raw) = raw.filter(|raw| raw.len() == member.length as usize && block.has_room(raw.len())) else {
+                return Ok(None);
+            };
+            block.add(member.kind, member.id, &raw);
+        }
+        let (again, stored) = block.finish(solid)?;
+        Ok((again == *header).then_some(stored))
+    }
+
+    /// Puts a mended copy in the place of a sealed pack; where the damaged one is now.
+    fn replace(&self, pack: Pack, file: &File, damaged: &Damaged, find: FindContent<'_>) -> io::Result<String> {
+        let layout = &self.shared.layout;
+        let Pack::Sealed(id) = pack else { return Err(io::Error::other("it was not sealed")) };
+        let (tmp, name) = (layout.tmp().map_err(io::Error::other)?, format!("mend-{}", random_name()?));
+        let copied = self.write_mended(&tmp.file(&name, Access::CreateNew)?, file, damaged, find);
+        let placed = copied.and_then(|mended| {
+            let quarantine = layout.quarantine().map_err(io::Error::other)?;
+            let (old, new) = (format!("{}.pack", id.to_hex()), format!("{}.pack", mended.to_hex()));
+            let kept = format!("{old}.{}", &name["mend-".len()..]);
+            if old == new {
+                // What is named after its bytes has them again.
+                layout.packs.link(&old, &quarantine, &kept)?;
+                quarantine.sync()?;
+                tmp.rename(&name, &layout.packs, &new)?;
+            } else {
+                tmp.rename(&name, &layout.packs, &new)?;
+                layout.packs.sync()?;
+                layout.packs.rename(&old, &quarantine, &kept)?;
+                quarantine.sync()?;
+            }
+            layout.packs.remove_file(&format!("{}.idx", id.to_hex()))?;
+            layout.packs.sync()?;
+            Ok(quarantine.shown(&kept))
+        });
+        if placed.is_err() {
+            tmp.remove_file(&name)?;
+        }
+        placed
+    }
+
+    fn write_mended(
+        &self,
+        mended: &File,
+        file: &File,
+        damaged: &Damaged,
+        find: FindContent<'_>,
+    ) -> io::Result<ContentId> {
+        let length = readable(file.metadata()?.len());
+        let mut at = 0;
+        let mut buffer = vec![0; 1 << 16];
+        while at < length {
+            let count = (length - at).min(buffer.len() as u64) as usize;
+            file.read_exact_at(&mut buffer[..count], at)?;
+            mended.write_all_at(&buffer[..count], at)?;
+            at += count as u64;
+        }
+        let mut compressors = Compressors::new()?;
+        // What stood behind the last COMMIT was cut off when the lane was sealed.
+        for (offset, header) in damaged.restored.iter().filter(|(offset, _)| *offset < length) {
+            let payload = self.payload(file, *offset, header, find, &mut compressors)?;
+            let payload = payload.ok_or_else(|| io::Error::other(format!("{} is gone meanwhile", header.id)))?;
+            mended.write_all_at(&payload, offset + HEADER_LEN as u64)?;
+        }
+        mended.set_permissions(Permissions::from_mode(0o444))?;
+        mended.sync_all()?;
+        hash_file(mended)
+    }
+}
