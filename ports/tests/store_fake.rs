@@ -1,12 +1,14 @@
 //! The store in memory keeps what every store keeps.
 
 use isobox_domain::content::{ContentId, ContentRef};
+use isobox_ports::contract::listings::ListingsFixture;
+use isobox_ports::contract::measurer::MeasurerFixture;
 use isobox_ports::contract::open_attempts::OpenAttemptsFixture;
 use isobox_ports::contract::store::StoreFixture;
 use isobox_ports::contract::views::ViewsFixture;
-use isobox_ports::contract::{attempts, object_store, open_attempts, record_log, views};
+use isobox_ports::contract::{attempts, listings, measurer, object_store, open_attempts, record_log, views};
 use isobox_ports::fake::InMemoryStore;
-use isobox_ports::{Attempts, ObjectStore, OpenAttempts, RecordLog, Views};
+use isobox_ports::{Attempts, Listings, Measurer, ObjectStore, OpenAttempts, RecordLog, Views};
 use std::collections::BTreeMap;
 
 #[derive(Default)]
@@ -27,6 +29,18 @@ impl StoreFixture for Fixture {
 
     fn damage(&self, id: &ContentId) {
         self.0.damage(id);
+    }
+}
+
+impl ListingsFixture for Fixture {
+    fn listings(&self) -> &dyn Listings {
+        &self.0
+    }
+}
+
+impl MeasurerFixture for Fixture {
+    fn measurer(&self) -> &dyn Measurer {
+        &self.0
     }
 }
 
@@ -57,6 +71,8 @@ impl ViewsFixture for Fixture {
 fn main() {
     let suites = [
         attempts::cases("InMemoryStore", Fixture::default),
+        listings::cases("InMemoryStore", Fixture::default),
+        measurer::cases("InMemoryStore", Fixture::default),
         object_store::cases("InMemoryStore", Fixture::default),
         open_attempts::cases("InMemoryStore", Fixture::default),
         record_log::cases("InMemoryStore", Fixture::default),

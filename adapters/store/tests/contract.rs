@@ -4,13 +4,15 @@ mod support;
 
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::record::{TaskArtifacts, TaskRecord};
+use isobox_ports::contract::listings::ListingsFixture;
+use isobox_ports::contract::measurer::MeasurerFixture;
 use isobox_ports::contract::open_attempts::OpenAttemptsFixture;
 use isobox_ports::contract::sample::record;
 use isobox_ports::contract::store::StoreFixture;
 use isobox_ports::contract::verifier::VerifierFixture;
 use isobox_ports::contract::views::ViewsFixture;
-use isobox_ports::contract::{attempts, object_store, open_attempts, record_log, verifier, views};
-use isobox_ports::{Attempts, ObjectStore, OpenAttempts, RecordLog, Role, Verifier, Views};
+use isobox_ports::contract::{attempts, listings, measurer, object_store, open_attempts, record_log, verifier, views};
+use isobox_ports::{Attempts, Listings, Measurer, ObjectStore, OpenAttempts, RecordLog, Role, Verifier, Views};
 use isobox_store::{FsTaskStore, FsViews};
 use std::collections::BTreeMap;
 use std::fs;
@@ -53,6 +55,18 @@ impl StoreFixture for Fixture {
 
 impl VerifierFixture for Fixture {
     fn verifier(&self) -> &dyn Verifier {
+        &self.store
+    }
+}
+
+impl ListingsFixture for Fixture {
+    fn listings(&self) -> &dyn Listings {
+        &self.store
+    }
+}
+
+impl MeasurerFixture for Fixture {
+    fn measurer(&self) -> &dyn Measurer {
         &self.store
     }
 }
@@ -107,6 +121,8 @@ fn collect(root: &Path, directory: &Path, files: &mut BTreeMap<String, Vec<u8>>)
 fn main() {
     let suites = [
         attempts::cases("FsTaskStore", Fixture::default),
+        listings::cases("FsTaskStore", Fixture::default),
+        measurer::cases("FsTaskStore", Fixture::default),
         object_store::cases("FsTaskStore", Fixture::default),
         open_attempts::cases("FsTaskStore", Fixture::default),
         record_log::cases("FsTaskStore", Fixture::default),

@@ -2,28 +2,13 @@
 
 use isobox_domain::change::ChangeSummary;
 use isobox_domain::enforcement::Enforcement;
-use isobox_domain::escape::Escaped;
 use isobox_domain::outcome::Exit;
-use isobox_domain::record::{RecordedArgument, TaskRecord};
+use isobox_domain::record::{RecordedArgument, ShownCommand, TaskRecord};
 use isobox_domain::timestamp::Timestamp;
 
 /// A command as a person could type it; words that a shell would take apart are quoted, hostile bytes escaped.
 pub(crate) fn command(arguments: &[RecordedArgument]) -> String {
-    arguments.iter().map(|argument| word(&argument.shown)).collect::<Vec<_>>().join(" ")
-}
-
-fn word(bytes: &[u8]) -> String {
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./=:,@%+*".contains(byte);
-    if !bytes.is_empty() && bytes.iter().all(is_plain) {
-        return String::from_utf8_lossy(bytes).into_owned();
-    }
-    let escaped = Escaped(bytes).to_string();
-    // Backslashes stand for themselves between plain quotes, and begin an escape between those of `$'…'`; see bash(1).
-    let unescaped = String::from_utf8_lossy(bytes);
-    match escaped.replace("\\\\", "\\") == unescaped {
-        true => format!("'{}'", unescaped.replace('\'', "'\\''")),
-        false => format!("$'{}'", escaped.replace('\'', "\\'")),
-    }
+    ShownCommand(arguments).to_string()
 }
 
 /// How long ago `moment` was, in its largest unit: `5s`, `3m`, `2h`, `9d`.
@@ -85,15 +70,6 @@ pub(crate) fn enforcement(enforcement: &Enforcement) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_command_reads_as_it_would_be_typed() {
-        let argument = |shown: &[u8]| RecordedArgument { shown: shown.to_vec(), masked_digest: None };
-        let shown = command(&[argument(b"sh"), argument(b"-c"), argument(b"echo 'a'\n"), argument(b"")]);
-        assert_eq!(shown, "sh -c $'echo \\'a\\'\\n' ''");
-        let shown = command(&[argument(b"printf"), argument(b"it's a\\n"), argument(b"\\\x1b\xff")]);
-        assert_eq!(shown, "printf 'it'\\''s a\\n' $'\\\\\\x1b\\xff'");
-    }
 
     #[test]
     fn ages_are_told_in_their_largest_unit() {

@@ -3,7 +3,9 @@
 pub mod attempts;
 pub mod exports;
 pub mod host_probe;
+pub mod listings;
 pub mod machine;
+pub mod measurer;
 pub mod object_store;
 pub mod open_attempts;
 pub mod policy_pins;

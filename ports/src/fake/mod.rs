@@ -1,6 +1,8 @@
 //! Fakes with state that obey the contracts, for tests of what stands on the ports.
 
+mod listings;
 mod machine;
+mod measurer;
 mod open_attempts;
 mod policy_pins;
 mod project_files;

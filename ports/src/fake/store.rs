@@ -31,9 +31,9 @@ pub(super) struct State {
     pub(super) objects: HashMap<ContentId, Vec<u8>>,
     pub(super) change_sets: HashMap<ContentId, Vec<ChangeLine>>,
     /// Records in the order in which they were committed, each with the digest of what is stored now.
-    records: Vec<(RecordEntry, TaskRecord)>,
+    pub(super) records: Vec<(RecordEntry, TaskRecord)>,
     damaged: Vec<ContentId>,
-    events: Vec<StoredEvent>,
+    pub(super) events: Vec<StoredEvent>,
     pub(super) abandoned: Vec<Left>,
     /// Attempts that somebody has, by the number that they got.
     pub(super) running: BTreeMap<u64, Left>,
