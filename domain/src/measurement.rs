@@ -142,7 +142,7 @@ impl StoreFiles {
 /// What takes room and is of no use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unreferenced {
-    /// Copies of what is stored elsewhere too.
+    /// Copies of what is stored elsewhere too: of policies, one on purpose.
     pub duplicates: Amount,
     /// Entries that no COMMIT makes visible: of writers that were killed, or have not come to their COMMIT yet.
     pub abandoned: Amount,

@@ -10,7 +10,7 @@ pub type Entries<'a> = Box<dyn Iterator<Item = Result<RecordEntry, StoreError>> 
 /// Lists the records of a Task Store.
 pub trait Listings {
     /// The records that are committed now.
-    fn begin(&self) -> Result<Box<dyn Listing + '_>, StoreError>;
+    fn begin_listing(&self) -> Result<Box<dyn Listing + '_>, StoreError>;
 }
 
 /// The records of a Task Store, as they were at one moment.

@@ -41,7 +41,7 @@ impl FsTaskStore {
     }
 
     // The reader compares what it gets with what it asked for.
-    fn read_all(&self, id: &ContentId) -> Result<Vec<u8>, Cause> {
+    pub(crate) fn read_all(&self, id: &ContentId) -> Result<Vec<u8>, Cause> {
         let content = self.open(id)?.ok_or_else(|| format!("{id} is missing"))?;
         let mut bytes = Vec::new();
         content.take(MAX_OBJECT_BYTES as u64 + 1).read_to_end(&mut bytes)?;
@@ -63,7 +63,8 @@ impl FsTaskStore {
         first_of(fresh, &read)
     }
 
-    fn read_at(&self, id: &ContentId, location: Location) -> Result<Option<Vec<u8>>, StoreError> {
+    /// The raw bytes of `id` at its place, verified.
+    pub(crate) fn read_at(&self, id: &ContentId, location: Location) -> Result<Option<Vec<u8>>, StoreError> {
         let layout = &self.shared.layout;
         let subject = location.pack.shown(layout);
         let file = location.pack.open(layout).map_err(failed("open", &subject))?;

@@ -8,6 +8,7 @@ use crate::publish;
 use crate::store::FsTaskStore;
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::event::Event;
+use isobox_domain::listing::Direction;
 use isobox_domain::record::{RecordEntry, TaskRecord};
 use isobox_ports::{AppendError, Attempt, RecordLog, StoreError, StoreErrorKind, StoredEvent};
 use isobox_store_format::entry::EntryKind;
@@ -62,7 +63,7 @@ impl RecordLog for FsTaskStore {
 
     fn list(&self) -> Result<Box<dyn Iterator<Item = Result<RecordEntry, StoreError>> + '_>, StoreError> {
         let index = self.shared.fresh_index()?;
-        let (mut rows, damage) = (index.newest_first(), index.damage());
+        let (mut rows, damage) = (index.in_order(Direction::Descending), index.damage());
         drop(index);
         let layout = &self.shared.layout;
         let entries = std::iter::from_fn(move || {
@@ -74,19 +75,19 @@ impl RecordLog for FsTaskStore {
 }
 
 impl FsTaskStore {
-    fn read_policy(&self, record: &ContentId, policy: &ContentRef) -> Result<Vec<u8>, StoreError> {
+    pub(crate) fn read_policy(&self, record: &ContentId, policy: &ContentRef) -> Result<Vec<u8>, StoreError> {
         let found = self.read_small(&policy.id, EntryKind::Artifact)?;
         found.ok_or_else(|| damaged("load record", record.to_string(), format!("its policy {} is missing", policy.id)))
     }
 
-    fn load_event(&self, id: ContentId) -> Result<StoredEvent, StoreError> {
+    pub(crate) fn load_event(&self, id: ContentId) -> Result<StoredEvent, StoreError> {
         let missing = || damaged("load event", id.to_string(), "its entry is missing");
         let bytes = self.read_small(&id, EntryKind::Record)?.ok_or_else(missing)?;
         let event = decode_event(&bytes).map_err(|e| damaged("load event", id.to_string(), e))?;
         Ok(StoredEvent { id, event })
     }
 
-    fn damage_error(&self, damage: &Damage) -> StoreError {
+    pub(crate) fn damage_error(&self, damage: &Damage) -> StoreError {
         let layout = &self.shared.layout;
         if damage.end == 0 {
             let reason = "something else lies in its place; records that were in it are not listed";
@@ -114,7 +115,7 @@ impl FsTaskStore {
 }
 
 /// Orders events by their chain. What hangs on no chain comes last, by time.
-fn in_order(mut events: Vec<StoredEvent>) -> Vec<StoredEvent> {
+pub(crate) fn in_order(mut events: Vec<StoredEvent>) -> Vec<StoredEvent> {
     events.sort_by_key(|stored| stored.event.at);
     let (mut ordered, mut previous) = (Vec::new(), None);
     while let Some(at) = events.iter().position(|stored| stored.event.previous == previous) {

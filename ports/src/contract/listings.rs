@@ -39,7 +39,7 @@ fn ids(listing: &dyn Listing, direction: Direction) -> Result<Vec<ContentId>, Fa
 fn every_record_once(fixture: &dyn ListingsFixture) -> Result<(), Failed> {
     let mut published = (0..5).map(|n| publish(as_store(fixture), &record(n))).collect::<Result<Vec<_>, _>>()?;
     fixture.records().append(&rejected(1, published[1], None))?;
-    let listing = fixture.listings().begin()?;
+    let listing = fixture.listings().begin_listing()?;
     assert_eq!((ids(&*listing, Direction::Ascending)?, listing.count()), (published.clone(), 5));
     published.reverse();
     assert_eq!(ids(&*listing, Direction::Descending)?, published);
@@ -48,7 +48,7 @@ fn every_record_once(fixture: &dyn ListingsFixture) -> Result<(), Failed> {
 }
 
 fn empty_lists_nothing(fixture: &dyn ListingsFixture) -> Result<(), Failed> {
-    let listing = fixture.listings().begin()?;
+    let listing = fixture.listings().begin_listing()?;
     assert_eq!((ids(&*listing, Direction::Descending)?, listing.count()), (Vec::new(), 0));
     Ok(())
 }
@@ -56,7 +56,7 @@ fn empty_lists_nothing(fixture: &dyn ListingsFixture) -> Result<(), Failed> {
 fn later_is_not_in_it(fixture: &dyn ListingsFixture) -> Result<(), Failed> {
     let first = publish(as_store(fixture), &record(1))?;
     let event = fixture.records().append(&rejected(1, first, None))?;
-    let listing = fixture.listings().begin()?;
+    let listing = fixture.listings().begin_listing()?;
     publish(as_store(fixture), &record(2))?;
     fixture.records().append(&promoted(2, first, Some(event)))?;
     assert_eq!(ids(&*listing, Direction::Descending)?, [first]);
@@ -72,7 +72,7 @@ fn stable_under_writers(fixture: &dyn ListingsFixture) -> Result<(), Failed> {
     std::thread::scope(|scope| {
         let writers: Vec<_> = (1..=8).map(|thread| scope.spawn(move || write(thread))).collect();
         for _ in 0..10 {
-            let listing = fixture.listings().begin()?;
+            let listing = fixture.listings().begin_listing()?;
             let mut listed = ids(&*listing, Direction::Descending)?;
             let mut again = ids(&*listing, Direction::Ascending)?;
             again.reverse();
@@ -85,14 +85,14 @@ fn stable_under_writers(fixture: &dyn ListingsFixture) -> Result<(), Failed> {
         }
         writers.into_iter().try_for_each(|writer| writer.join().map_err(|_| "a writer panicked")?)
     })?;
-    assert_eq!(fixture.listings().begin()?.count(), 100);
+    assert_eq!(fixture.listings().begin_listing()?.count(), 100);
     Ok(())
 }
 
 fn loads_in_any_order(fixture: &dyn ListingsFixture) -> Result<(), Failed> {
     let published = (0..3).map(|n| publish(as_store(fixture), &record(n))).collect::<Result<Vec<_>, _>>()?;
     fixture.records().append(&rejected(1, published[1], None))?;
-    let listing = fixture.listings().begin()?;
+    let listing = fixture.listings().begin_listing()?;
     let entries = listing.entries(Direction::Ascending).collect::<Result<Vec<_>, _>>()?;
     for (n, entry) in entries.iter().enumerate().rev() {
         assert_eq!(listing.load(entry)?, Some(record(n as u64)));
@@ -104,7 +104,7 @@ fn loads_in_any_order(fixture: &dyn ListingsFixture) -> Result<(), Failed> {
 fn damaged_costs_no_other(fixture: &dyn ListingsFixture) -> Result<(), Failed> {
     let published = (0..3).map(|n| publish(as_store(fixture), &record(n))).collect::<Result<Vec<_>, _>>()?;
     fixture.damage(&published[1]);
-    let listing = fixture.listings().begin()?;
+    let listing = fixture.listings().begin_listing()?;
     let entries = listing.entries(Direction::Descending).collect::<Result<Vec<_>, _>>()?;
     let loaded: Vec<_> = entries.iter().map(|entry| listing.load(entry).map_err(|error| error.kind)).collect();
     assert_eq!(loaded, [Ok(Some(record(2))), Err(StoreErrorKind::Damaged), Ok(Some(record(0)))]);

@@ -4,7 +4,7 @@ use super::sample::{draft, noise, record, rejected};
 use super::store::{StoreFixture, staged};
 use crate::{Measurer, Role};
 use isobox_domain::content::ContentId;
-use isobox_domain::measurement::{ContentKind, Measurement};
+use isobox_domain::measurement::{ContentKind, Measurement, Unreferenced};
 use isobox_domain::record::{TaskArtifacts, TaskRecord};
 use libtest_mimic::{Failed, Trial};
 use std::sync::Mutex;
@@ -63,7 +63,8 @@ fn kinds_are_counted(fixture: &dyn MeasurerFixture) -> Result<(), Failed> {
     let counts = [ContentKind::Record, ContentKind::Event, ContentKind::Output, ContentKind::File];
     assert_eq!(counts.map(|kind| found.of(kind).count), [2, 1, 3, 0]);
     assert_eq!(found.of(ContentKind::Output).raw_bytes, 5000 + SHARED.len() as u64);
-    assert_eq!(found.unreferenced.bytes(), 0);
+    let Unreferenced { abandoned, large, damaged_bytes, .. } = found.unreferenced;
+    assert_eq!((abandoned.count, large.count, damaged_bytes), (0, 0, 0));
     Ok(())
 }
 

@@ -15,7 +15,7 @@ struct InMemoryListing {
 }
 
 impl Listings for InMemoryStore {
-    fn begin(&self) -> Result<Box<dyn Listing + '_>, StoreError> {
+    fn begin_listing(&self) -> Result<Box<dyn Listing + '_>, StoreError> {
         let state = self.state();
         let entries = state.records.iter().map(|(entry, _)| *entry).collect();
         Ok(Box::new(InMemoryListing { store: self.clone(), entries, events: state.events.clone() }))

@@ -1,17 +1,21 @@
 //! What is committed, and where: from derived tables where there are some, else by a scan of the headers.
 
+mod by_id;
 mod contents;
-mod newest_first;
+mod in_order;
 mod paged;
+mod rows;
 mod source;
 mod table;
 
-pub(crate) use newest_first::NewestFirst;
+pub(crate) use by_id::ById;
+pub(crate) use in_order::InOrder;
 
 use crate::dir::{Access, Dir, is_no_file};
 use crate::error::failed;
 use crate::layout::Layout;
 use isobox_domain::content::{ContentId, parse_hex};
+use isobox_domain::listing::Direction;
 use isobox_domain::record::RecordEntry;
 use isobox_domain::timestamp::Timestamp;
 use isobox_ports::StoreError;
@@ -122,7 +126,7 @@ pub(crate) struct Damage {
 const KEPT: usize = 128;
 
 /// The lanes and packs that are known so far.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
     sources: Vec<Source>,
     /// Packs in whose place something else lies.
@@ -231,9 +235,60 @@ impl Index {
         Ok(all)
     }
 
-    /// Every committed record, newest first, as of now.
-    pub(crate) fn newest_first(&self) -> NewestFirst {
-        NewestFirst::new(self.sources.iter().map(Source::rows).collect())
+    /// What is known, without what is known twice: a lane that was sealed while all this was found.
+    pub(crate) fn snapshot(&self) -> Self {
+        let mut snapshot = self.clone();
+        snapshot.sources.retain(|source| match source.pack {
+            Pack::Lane(lane) => !self.has_sealed(lane, source),
+            Pack::Sealed(_) => true,
+        });
+        snapshot
+    }
+
+    /// Whether packs go at least as far as this source of `lane` does.
+    fn has_sealed(&self, lane: u8, source: &Source) -> bool {
+        let Some(end) = source.chain_end(lane) else { return false };
+        let packs = self.sources.iter().filter(|source| matches!(source.pack, Pack::Sealed(_)));
+        packs.filter_map(|pack| pack.chain_end(lane)).any(|sealed| sealed.sequence >= end.sequence)
+    }
+
+    /// Every committed record, by the time of its commit, as of now.
+    pub(crate) fn in_order(&self, direction: Direction) -> InOrder {
+        InOrder::new(self.sources.iter().map(|source| source.rows(direction)).collect(), direction)
+    }
+
+    /// How many records are committed; one that is stored twice counts twice.
+    pub(crate) fn row_count(&self) -> u64 {
+        self.sources.iter().map(Source::row_count).sum()
+    }
+
+    /// Every committed entry in the order of what it names, as of now.
+    pub(crate) fn by_id(&self) -> ById {
+        let streams = self.sources.iter().flat_map(|source| source.streams(self.is_named(source.pack)));
+        ById::new(streams.collect())
+    }
+
+    /// The files, each with the end of its last COMMIT in memory.
+    pub(crate) fn packs(&self) -> Vec<(Pack, u64)> {
+        self.sources.iter().map(|source| (source.pack, source.settled_end())).collect()
+    }
+
+    /// Whether the entries of a pack that no COMMIT of it follows belong to a COMMIT elsewhere.
+    pub(crate) fn is_named(&self, pack: Pack) -> bool {
+        matches!(pack, Pack::Sealed(pack) if self.named.contains(&pack))
+    }
+
+    /// Where the content or record `id` stands in one of the sources that rows came from.
+    pub(crate) fn locations_in(
+        &mut self,
+        layout: &Layout,
+        source: usize,
+        id: &ContentId,
+    ) -> Result<Vec<Location>, StoreError> {
+        let Some(pack) = self.sources.get(source).map(|source| source.pack) else { return Ok(Vec::new()) };
+        let is_named = self.is_named(pack);
+        let found = self.sources[source].locations(layout, id, is_named);
+        found.map_err(failed("look up in", &pack.shown(layout)))
     }
 
     /// The last COMMIT of a lane.

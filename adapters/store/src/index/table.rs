@@ -10,6 +10,7 @@ use isobox_domain::timestamp::Timestamp;
 use isobox_store_format::entry::EntryKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::ops::Range;
 
 const MAGIC: [u8; 8] = *b"ISOIDX1\n";
 const HEADER: u64 = 72;
@@ -31,6 +32,8 @@ pub(crate) struct Table {
     entries: u32,
     rows: u32,
     events: u32,
+    /// How many entries have ids that begin with this byte or a lesser one.
+    fan_out: Box<[u32]>,
     pub(super) named: BTreeSet<ContentId>,
     pub(super) damage: Vec<Damage>,
     pub(super) chain_ends: BTreeMap<u8, ChainEnd>,
@@ -107,11 +110,12 @@ impl Table {
         let (covered, belongs_to) = (reader.u64()?, reader.id()?);
         let [entries, rows, events, named, damage, chains] = [0; 6].map(|_: u8| reader.u32());
         let (entries, rows, events) = (entries?, rows?, events?);
+        let fan_out = (0..256).map(|_| reader.u32()).collect::<io::Result<_>>()?;
         reader.at = rest_at(entries, rows, events);
         let named = (0..named?).map(|_| reader.id()).collect::<io::Result<_>>()?;
         let damage = (0..damage?).map(|_| reader.damage(pack)).collect::<io::Result<_>>()?;
         let chain_ends = (0..chains?).map(|_| reader.chain_end()).collect::<io::Result<_>>()?;
-        Ok(Self { file, covered, belongs_to, entries, rows, events, named, damage, chain_ends })
+        Ok(Self { file, covered, belongs_to, entries, rows, events, fan_out, named, damage, chain_ends })
     }
 
     /// How many entries there are.
@@ -129,41 +133,46 @@ impl Table {
         RowReader { reader: Reader { pages: Pages::new(self.file.clone()), at: 0 }, start: rows_at(self.entries) }
     }
 
+    /// A reader of its entries.
+    pub(super) fn entry_reader(&self) -> EntryReader {
+        EntryReader { reader: Reader { pages: Pages::new(self.file.clone()), at: 0 } }
+    }
+
     /// Where `id` stands.
     pub(super) fn locations(&self, pack: Pack, id: &ContentId, is_named: bool) -> io::Result<Vec<Location>> {
-        let mut reader = self.reader()?;
-        let first = id.as_bytes()[0];
-        let start = if first == 0 { 0 } else { reader.fan_out(first - 1)? };
-        let (mut low, end) = (u64::from(start), u64::from(reader.fan_out(first)?).min(u64::from(self.entries)));
-        let mut high = end;
-        while low < high {
-            let middle = low.midpoint(high);
-            if reader.seek(HEADER + FAN_OUT + ENTRY * middle).id()? < *id { low = middle + 1 } else { high = middle }
+        let first = usize::from(id.as_bytes()[0]);
+        let start = if first == 0 { 0 } else { u64::from(self.fan_out[first - 1]) };
+        let end = u64::from(self.fan_out[first].min(self.entries));
+        if start >= end {
+            return Ok(Vec::new());
         }
+        let mut entries = EntryReader { reader: self.reader()? };
+        let guess = start + portion(&id.as_bytes()[1..], end - start);
+        let mut at = lower_bound(start..end, guess, |number| Ok(entries.id(number)? < *id))?;
         let mut found = Vec::new();
-        while low < end && reader.seek(HEADER + FAN_OUT + ENTRY * low).id()? == *id {
-            let (offset, entry) = (reader.u64()?, reader.found()?);
+        while at < end && entries.id(at)? == *id {
+            let (_, offset, entry) = entries.entry(at)?;
             if is_named || !entry.is_loose {
                 found.push(location(pack, offset, entry));
             }
-            low += 1;
+            at += 1;
         }
         Ok(found)
     }
 
     /// The events about `subject`.
     pub(super) fn events(&self, subject: &ContentId) -> io::Result<Vec<ContentId>> {
-        let mut reader = self.reader()?;
         let (start, end) = (rows_at(self.entries) + ROW * u64::from(self.rows), u64::from(self.events));
-        let (mut low, mut high) = (0, end);
-        while low < high {
-            let middle = u64::midpoint(low, high);
-            if reader.seek(start + EVENT * middle).id()? < *subject { low = middle + 1 } else { high = middle }
+        if end == 0 {
+            return Ok(Vec::new());
         }
+        let mut reader = self.reader()?;
+        let guess = portion(subject.as_bytes(), end);
+        let mut at = lower_bound(0..end, guess, |number| Ok(reader.seek(start + EVENT * number).id()? < *subject))?;
         let mut found = Vec::new();
-        while low < end && reader.seek(start + EVENT * low).id()? == *subject {
+        while at < end && reader.seek(start + EVENT * at).id()? == *subject {
             found.push(reader.id()?);
-            low += 1;
+            at += 1;
         }
         Ok(found)
     }
@@ -171,6 +180,45 @@ impl Table {
     fn reader(&self) -> io::Result<Reader> {
         Ok(Reader { pages: Pages::new(PagedFile::Kept(self.file.opened()?)), at: 0 })
     }
+}
+
+/// Of `count` rows in ascending order of hashes, how many are less than `hash`, if hashes are spread as evenly as they should be.
+fn portion(hash: &[u8], count: u64) -> u64 {
+    let leading = hash.iter().take(8).fold(0, |all, byte| all << 8 | u128::from(*byte));
+    // Less than `count`.
+    ((leading * u128::from(count)) >> 64) as u64
+}
+
+/// The first row of some in ascending order that is not less, by a search that starts at a good guess: a page or two are read.
+fn lower_bound(rows: Range<u64>, guess: u64, mut is_less: impl FnMut(u64) -> io::Result<bool>) -> io::Result<u64> {
+    let Range { start: mut low, end: mut high } = rows;
+    let (mut at, mut step) = (guess, 8);
+    if low < high && is_less(at)? {
+        low = at + 1;
+        while low < high {
+            at = (at + step).min(high - 1);
+            if !is_less(at)? {
+                high = at;
+                break;
+            }
+            (low, step) = (at + 1, step * 2);
+        }
+    } else if low < high {
+        high = at;
+        while low < high {
+            at = at.saturating_sub(step).max(low);
+            if is_less(at)? {
+                low = at + 1;
+                break;
+            }
+            (high, step) = (at, step * 2);
+        }
+    }
+    while low < high {
+        let middle = low.midpoint(high);
+        if is_less(middle)? { low = middle + 1 } else { high = middle }
+    }
+    Ok(low)
 }
 
 fn rows_at(entries: u32) -> u64 {
@@ -197,6 +245,23 @@ impl RowReader {
         let (task, attempt) = (TaskId::new(reader.array()?), reader.u32()?);
         let entry = RecordEntry { task, attempt, record: reader.id()?, committed_at };
         Ok(Row { entry, lane, sequence })
+    }
+}
+
+/// Reads entries by their number, in ascending order of what they name and where they stand.
+#[derive(Debug)]
+pub(super) struct EntryReader {
+    reader: Reader,
+}
+
+impl EntryReader {
+    pub(super) fn entry(&mut self, number: u64) -> io::Result<(ContentId, u64, Found)> {
+        let id = self.id(number)?;
+        Ok((id, self.reader.u64()?, self.reader.found()?))
+    }
+
+    fn id(&mut self, number: u64) -> io::Result<ContentId> {
+        self.reader.seek(HEADER + FAN_OUT + ENTRY * number).id()
     }
 }
 
@@ -235,10 +300,6 @@ impl Reader {
         Timestamp::from_unix_ms(self.u64()?).ok_or_else(invalid)
     }
 
-    fn fan_out(&mut self, first: u8) -> io::Result<u32> {
-        self.seek(HEADER + 4 * u64::from(first)).u32()
-    }
-
     fn found(&mut self) -> io::Result<Found> {
         let [kind, flags] = self.array()?;
         let kinds = [EntryKind::Artifact, EntryKind::Record, EntryKind::Large];
@@ -259,4 +320,40 @@ impl Reader {
 
 fn invalid() -> io::Error {
     io::ErrorKind::InvalidData.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where a row stands by a search that begins at `guess`, and how many rows that looked at.
+    fn searched(rows: &[u64], wanted: u64, guess: u64) -> (u64, u32) {
+        let mut looks = 0;
+        let found = lower_bound(0..rows.len() as u64, guess, |number| {
+            looks += 1;
+            Ok(rows[number as usize] < wanted)
+        });
+        (found.unwrap(), looks)
+    }
+
+    #[test]
+    fn a_row_is_found_from_any_guess() {
+        for length in 0..40u64 {
+            let rows: Vec<u64> = (0..length).map(|n| n / 2 * 2).collect();
+            for (wanted, guess) in
+                (0..=length + 1).flat_map(|wanted| (0..length.max(1)).map(move |guess| (wanted, guess)))
+            {
+                let expected = rows.partition_point(|row| *row < wanted) as u64;
+                assert_eq!(searched(&rows, wanted, guess).0, expected, "{wanted} of {length} from {guess}");
+            }
+        }
+    }
+
+    #[test]
+    fn hashes_are_found_with_few_looks() {
+        let mut rows: Vec<u64> = (0..100_000u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+        rows.sort_unstable();
+        let looks = rows.iter().map(|row| searched(&rows, *row, portion(&row.to_be_bytes(), 100_000)).1);
+        assert!(looks.max() < Some(16));
+    }
 }
