@@ -6,11 +6,13 @@ mod doctor;
 mod follow;
 mod help;
 mod init;
+mod list;
 mod look;
 mod man;
 mod policy;
 mod promote;
 mod rerun;
+mod store;
 mod topics;
 mod transfer;
 mod trusted;
@@ -72,7 +74,7 @@ fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
         Command::Attempt(AttemptCommand::Run(arguments)) => workload::run(console, arguments),
         Command::Attempt(AttemptCommand::Tool(arguments)) => workload::tool(console, arguments),
         Command::Promote(arguments) => promote::promote(console, &arguments),
-        Command::List(arguments) => look::list(console, &arguments),
+        Command::List(arguments) => list::list(console, &arguments),
         Command::Show(arguments) => look::show(console, &arguments),
         Command::Diff(arguments) => look::diff(console, &arguments),
         Command::Logs(arguments) => look::logs(console, &arguments),
@@ -83,6 +85,7 @@ fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
         Command::Transfer(command) => transfer::transfer(console, &command),
         Command::Policy(arguments) => policy::policy(console, &arguments.command),
         Command::Verify(arguments) => verify::verify(console, &arguments),
+        Command::Store(command) => store::store(console, &command),
         Command::Update(arguments) => update::update(console, &arguments),
         Command::Version(arguments) => help::version(&arguments),
         Command::Help(arguments) => help::help(&arguments),

@@ -18,6 +18,7 @@ pub(crate) mod record_json;
 pub(crate) mod report_json;
 pub(crate) mod review;
 pub(crate) mod show;
+pub(crate) mod stat;
 pub(crate) mod stdout;
 mod terminal;
 pub(crate) mod text;

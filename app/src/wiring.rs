@@ -15,7 +15,7 @@ pub(crate) use update::{build, with_publisher, with_update_ports};
 
 use crate::cli::Place;
 use crate::failure::{Failure, FailureKind};
-use crate::use_case::init;
+use crate::use_case::{find, init};
 use isobox_domain::escape::Escaped;
 use isobox_domain::masking;
 use isobox_domain::record::RecordedArgument;
@@ -25,7 +25,7 @@ use isobox_host::{
     Directories, FsPolicyPins, FsProjectFiles, MaskKey, MaskKeyError, POLICY_PATH, RandomTaskIds, ReadPaths,
     SystemClock, YamlPolicySource, default_policy_text,
 };
-use isobox_ports::{Clock, ObjectStore, RecordLog, Verifier};
+use isobox_ports::{Clock, Measurer, ObjectStore, RecordLog, Verifier};
 use isobox_sandbox::{BubblewrapBackend, HostBackend};
 use isobox_store::{FsTaskStore, FsViews};
 use isobox_v1::{FsExports, FsV1Directories, V1Json};
@@ -71,6 +71,16 @@ impl Store {
     /// What verifies it.
     pub(crate) fn verifier(&self) -> &dyn Verifier {
         &self.store
+    }
+
+    /// What measures it.
+    pub(crate) fn measurer(&self) -> &dyn Measurer {
+        &self.store
+    }
+
+    /// The ports of a search for Tasks.
+    pub(crate) fn find_ports(&self) -> find::Ports<'_> {
+        find::Ports { listings: &self.store, attempts: &self.store, objects: &self.store }
     }
 
     /// Its objects.

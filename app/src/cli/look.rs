@@ -1,42 +1,8 @@
 //! The commands that only look.
 
 use super::Place;
-use clap::builder::PossibleValue;
-use clap::{Args, ValueEnum};
-use isobox_domain::task_state::TaskState;
+use clap::Args;
 use std::ffi::OsString;
-
-/// `isobox list`.
-#[derive(Debug, Args)]
-pub(crate) struct ListArguments {
-    /// The project and the store.
-    #[command(flatten)]
-    pub(crate) place: Place,
-    /// Print a JSON document
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Only tasks in this state; repeatable
-    #[arg(long, value_name = "STATE")]
-    pub(crate) state: Vec<StateFlag>,
-}
-
-/// A state of a Task on the command line.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct StateFlag(pub(crate) TaskState);
-
-impl ValueEnum for StateFlag {
-    fn value_variants<'a>() -> &'a [Self] {
-        const ALL: [StateFlag; 5] = {
-            let [a, b, c, d, e] = TaskState::ALL;
-            [StateFlag(a), StateFlag(b), StateFlag(c), StateFlag(d), StateFlag(e)]
-        };
-        &ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.0.name()))
-    }
-}
 
 /// `isobox show`.
 #[derive(Debug, Args)]

@@ -22,6 +22,30 @@ pub(crate) fn age(moment: Timestamp, now: Timestamp) -> String {
     }
 }
 
+/// How long something took: `120ms`, `5.2s`, `3m20s`, `2h05m`, `3d04h`.
+pub(crate) fn duration(ms: u64) -> String {
+    let (seconds, minutes, hours) = (ms / 1000, ms / 60_000, ms / 3_600_000);
+    match seconds {
+        0 => format!("{ms}ms"),
+        1..60 => format!("{seconds}.{}s", ms % 1000 / 100),
+        60..3600 => format!("{minutes}m{:02}s", seconds % 60),
+        3600..86_400 => format!("{hours}h{:02}m", minutes % 60),
+        _ => format!("{}d{:02}h", hours / 24, hours % 24),
+    }
+}
+
+/// An amount of bytes in its largest unit: `512 B`, `1.5 KiB`, `20.0 GiB`.
+pub(crate) fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    // Ten bits a unit; a tenth is cut off, not rounded, so that 1023.9 never reads as the next unit.
+    let unit = ((bytes.ilog2() / 10) as usize).min(UNITS.len());
+    let tenths = (u128::from(bytes) * 10) >> (10 * unit);
+    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit - 1])
+}
+
 /// A number and its noun: `1 file`, `2 files`.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
@@ -70,6 +94,14 @@ pub(crate) fn enforcement(enforcement: &Enforcement) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn durations_and_bytes_are_told_in_their_largest_units() {
+        let durations = [0, 999, 1999, 59_999, 61_000, 3_600_000, 90_060_000].map(duration);
+        assert_eq!(durations, ["0ms", "999ms", "1.9s", "59.9s", "1m01s", "1h00m", "1d01h"]);
+        let amounts = [0, 1023, 1024, 1536, (1 << 20) - 1, 20 << 30, u64::MAX].map(bytes);
+        assert_eq!(amounts, ["0 B", "1023 B", "1.0 KiB", "1.5 KiB", "1023.9 KiB", "20.0 GiB", "15.9 EiB"]);
+    }
 
     #[test]
     fn ages_are_told_in_their_largest_unit() {
