@@ -245,11 +245,11 @@ impl Index {
         snapshot
     }
 
-    /// Whether packs go at least as far as this source of `lane` does.
+    /// Whether a pack ends with the last COMMIT of this source of `lane`.
     fn has_sealed(&self, lane: u8, source: &Source) -> bool {
         let Some(end) = source.chain_end(lane) else { return false };
-        let packs = self.sources.iter().filter(|source| matches!(source.pack, Pack::Sealed(_)));
-        packs.filter_map(|pack| pack.chain_end(lane)).any(|sealed| sealed.sequence >= end.sequence)
+        let mut packs = self.sources.iter().filter(|source| matches!(source.pack, Pack::Sealed(_)));
+        packs.any(|pack| pack.chain_end(lane).is_some_and(|sealed| sealed.id == end.id))
     }
 
     /// Every committed record, by the time of its commit, as of now.
