@@ -66,12 +66,13 @@ impl FsTaskStore {
     /// The raw bytes of `id` at its place, verified.
     pub(crate) fn read_at(&self, id: &ContentId, location: Location) -> Result<Option<Vec<u8>>, StoreError> {
         let layout = &self.shared.layout;
-        let subject = location.pack.shown(layout);
-        let file = location.pack.open(layout).map_err(failed("open", &subject))?;
-        let header = read_header(&file, location.offset, Place::Pack).map_err(failed("read", &subject))?;
-        let at = |e: Cause| damaged("open object", format!("{id} in {subject} at {}", location.offset), e);
+        let shown = || location.pack.shown(layout);
+        let failed = |operation| move |error| failed(operation, &shown())(error);
+        let file = location.pack.open(layout).map_err(failed("open"))?;
+        let header = read_header(&file, location.offset, Place::Pack).map_err(failed("read"))?;
+        let at = |e: Cause| damaged("open object", format!("{id} in {} at {}", shown(), location.offset), e);
         let header = header.filter(|header| header.id == *id).ok_or_else(|| at("its header is damaged".into()))?;
-        let payload = read_payload(&file, location.offset, &header).map_err(failed("read", &subject))?;
+        let payload = read_payload(&file, location.offset, &header).map_err(failed("read"))?;
         decode_payload(&header, payload).map(Some).map_err(|e| at(e.into()))
     }
 

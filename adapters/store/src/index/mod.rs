@@ -216,7 +216,7 @@ impl Index {
         for source in &mut self.sources {
             let is_named = matches!(source.pack, Pack::Sealed(pack) if self.named.contains(&pack));
             let found = source.locations(layout, id, is_named);
-            all.extend(found.map_err(failed("look up in", &source.pack.shown(layout)))?);
+            all.extend(found.map_err(|error| unread(source.pack, layout, error))?);
         }
         all.sort_by_key(|location| !location.is_certain);
         Ok(all)
@@ -227,7 +227,7 @@ impl Index {
         let mut all = Vec::new();
         for source in &mut self.sources {
             let found = source.events(layout, subject);
-            all.extend(found.map_err(failed("look up in", &source.pack.shown(layout)))?);
+            all.extend(found.map_err(|error| unread(source.pack, layout, error))?);
         }
         // A lane that is sealed while it is read is met twice.
         all.sort();
@@ -288,7 +288,7 @@ impl Index {
         let Some(pack) = self.sources.get(source).map(|source| source.pack) else { return Ok(Vec::new()) };
         let is_named = self.is_named(pack);
         let found = self.sources[source].locations(layout, id, is_named);
-        found.map_err(failed("look up in", &pack.shown(layout)))
+        found.map_err(|error| unread(pack, layout, error))
     }
 
     /// The last COMMIT of a lane.
@@ -306,6 +306,11 @@ impl Index {
     pub(crate) fn entries_in(&self, lane: u8) -> u64 {
         self.sources.iter().find(|source| source.pack == Pack::Lane(lane)).map_or(0, Source::len)
     }
+}
+
+// The path is put into words only where it is told: a listing looks into every pack for every record.
+fn unread(pack: Pack, layout: &Layout, error: io::Error) -> StoreError {
+    failed("look up in", &pack.shown(layout))(error)
 }
 
 /// Opens every lane that is there; `None` where something else lies in its place.
