@@ -6,13 +6,15 @@ mod synthetic;
 
 use isobox_domain::content::ContentId;
 use isobox_domain::listing::Direction;
-use isobox_ports::contract::sample::{draft, record, rejected};
+use isobox_domain::record::TaskRecord;
+use isobox_domain::timestamp::Timestamp;
+use isobox_ports::contract::sample::{draft, promoted, record, rejected};
 use isobox_ports::{Attempts, Listing, Listings, RecordLog};
 use isobox_store::FsTaskStore;
 use std::fs;
 use std::path::Path;
 use support::flip;
-use synthetic::Synthesis;
+use synthetic::{Synthesis, Task};
 use tempfile::TempDir;
 
 /// Five sealed packs of forty records, and one more record in a lane.
@@ -109,4 +111,24 @@ fn an_event_in_another_pack_than_its_record_is_found() {
     });
     let tasks: Vec<u64> = with_events.map(|entry| u64::from_be_bytes(*entry.task.as_bytes())).collect();
     assert_eq!(tasks, [0, 77, 200]);
+}
+
+#[test]
+fn every_event_is_found_however_many_records_were_asked_about_before() {
+    let records = tempfile::tempdir().unwrap();
+    let store = FsTaskStore::create(records.path()).unwrap();
+    let mut synthesis = Synthesis::new(records.path());
+    for pack in 0..3 {
+        let task = |n: u64| {
+            let at = Timestamp::nearest(1_700_000_000_000 + n);
+            let event = n.is_multiple_of(3).then(|| promoted(n, ContentId::new([0; 32]), None).kind);
+            Task { record: TaskRecord { ended_at: at, ..record(n) }, stdout: n.to_le_bytes().to_vec(), event }
+        };
+        synthesis.pack_of(pack, (u64::from(pack) * 200..(u64::from(pack) + 1) * 200).map(task));
+    }
+    let listing = store.begin_listing().unwrap();
+    for entry in listing.entries(Direction::Descending).map(Result::unwrap) {
+        let n = u64::from_be_bytes(*entry.task.as_bytes());
+        assert_eq!(listing.events(&entry).unwrap().len(), usize::from(n.is_multiple_of(3)), "{n}");
+    }
 }

@@ -2,6 +2,7 @@
 
 mod by_id;
 mod contents;
+mod event_filter;
 mod in_order;
 mod paged;
 mod rows;

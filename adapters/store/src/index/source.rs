@@ -2,6 +2,7 @@
 
 use super::by_id::{Entries, Stream};
 use super::contents::Contents;
+use super::event_filter::EventFilter;
 use super::paged::PagedFile;
 use super::rows::Rows;
 use super::table::{self, Table};
@@ -36,6 +37,8 @@ pub(super) struct Source {
     /// Whether a table could not be written, as on read-only media.
     is_unsaved: bool,
     table: Option<Table>,
+    /// Which events the table has.
+    filter: EventFilter,
     contents: Contents,
 }
 
@@ -45,7 +48,15 @@ impl Source {
         let metadata = file.metadata()?;
         let table = find_table(layout, pack, file, metadata.len(), keep)?;
         let contents = contents_behind(table.as_ref());
-        let mut source = Self { pack, inode: metadata.ino(), keep, is_unsaved: false, contents, table };
+        let mut source = Self {
+            pack,
+            inode: metadata.ino(),
+            keep,
+            is_unsaved: false,
+            contents,
+            table,
+            filter: EventFilter::default(),
+        };
         source.scan(layout, file, readable(metadata.len()))?;
         Ok(source)
     }
@@ -104,7 +115,12 @@ impl Source {
 
     /// The events about `subject`.
     pub(super) fn events(&mut self, layout: &Layout, subject: &ContentId) -> io::Result<Vec<ContentId>> {
-        let mut found = self.look_up(layout, |table, _| table.events(subject))?;
+        let may_have = self.table.as_ref().map_or(Ok(false), |table| self.filter.may_have(table, subject));
+        let mut found = match may_have {
+            Ok(false) => Vec::new(),
+            // What is wrong with the table is dealt with below.
+            Ok(true) | Err(_) => self.look_up(layout, |table, _| table.events(subject))?,
+        };
         found.extend(self.contents.events(subject));
         Ok(found)
     }
@@ -180,6 +196,7 @@ impl Source {
         let Some(table) = open_table(layout, self.pack, self.keep)? else { return Ok(()) };
         self.contents = contents_behind(Some(&table));
         self.table = Some(table);
+        self.filter = EventFilter::default();
         Ok(())
     }
 }

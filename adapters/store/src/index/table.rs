@@ -177,6 +177,21 @@ impl Table {
         Ok(found)
     }
 
+    /// How many events there are.
+    pub(super) fn event_count(&self) -> u64 {
+        u64::from(self.events)
+    }
+
+    /// Hands the subject of every event to `each`.
+    pub(super) fn each_subject(&self, mut each: impl FnMut(&ContentId)) -> io::Result<()> {
+        let mut reader = self.reader()?;
+        let start = rows_at(self.entries) + ROW * u64::from(self.rows);
+        (0..u64::from(self.events)).try_for_each(|number| {
+            each(&reader.seek(start + EVENT * number).id()?);
+            Ok(())
+        })
+    }
+
     fn reader(&self) -> io::Result<Reader> {
         Ok(Reader { pages: Pages::new(PagedFile::Kept(self.file.opened()?)), at: 0 })
     }
