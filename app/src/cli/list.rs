@@ -1,13 +1,13 @@
 //! `isobox list`.
 
 use super::Place;
-use clap::builder::PossibleValue;
+use clap::builder::{OsStringValueParser, PossibleValue, TypedValueParser};
 use clap::{Args, ValueEnum};
-use isobox_domain::listing::{Limit, PathPattern, SortKey, TaskPrefix, When};
+use isobox_domain::listing::{Limit, PathPattern, PathPatternError, SortKey, TaskPrefix, When};
 use isobox_domain::outcome::Outcome;
 use isobox_domain::policy::BackendName;
 use isobox_domain::task_state::TaskState;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::str::FromStr;
 
@@ -60,7 +60,7 @@ pub(crate) struct WhichTasks {
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) command: Option<OsString>,
     /// Only tasks that changed this path or one below it, from the root of the repository; *, ? and ** are patterns
-    #[arg(long, value_name = "PATH", value_parser = parse_path)]
+    #[arg(long, value_name = "PATH", value_parser = OsStringValueParser::new().try_map(parse_path))]
     pub(crate) path: Option<PathPattern>,
     /// Only tasks whose ids begin so
     #[arg(long = "task", id = "task_prefix", value_name = "PREFIX")]
@@ -76,8 +76,8 @@ pub(crate) struct WhichTasks {
     pub(crate) unpromoted: bool,
 }
 
-fn parse_path(typed: &str) -> Result<PathPattern, String> {
-    PathPattern::parse(OsStr::new(typed).as_bytes()).map_err(|error| error.to_string())
+fn parse_path(typed: OsString) -> Result<PathPattern, PathPatternError> {
+    PathPattern::parse(typed.as_bytes())
 }
 
 /// `--limit`.

@@ -137,10 +137,10 @@ impl Search<'_, '_> {
                 Err(error) => Err(error),
                 Ok((Glance::NoneBefore, _)) => break,
                 Ok((Glance::No, _)) => continue,
-                Ok((Glance::Perhaps, entry)) => self.admitted(&entry).map(|found| found.map(|found| (entry, found))),
+                Ok((Glance::Perhaps, entry)) => self.value(&entry, key).map(|value| value.map(|value| (value, entry))),
             };
             match found {
-                Ok(Some((entry, listed))) => first.add(key.value(&listed.record), entry).map_err(too_many)?,
+                Ok(Some((value, entry))) => first.add(value, entry).map_err(too_many)?,
                 Ok(None) => {}
                 Err(error) => (self.each)(Err(error))?,
             }
@@ -168,15 +168,31 @@ impl Search<'_, '_> {
 
     /// The record of an entry with its events, if the filter admits it.
     fn admitted(&self, entry: &RecordEntry) -> Result<Option<Listed>, StoreError> {
+        let Some(record) = self.admitted_record(entry)? else { return Ok(None) };
+        let events = self.events(entry)?;
+        Ok(self.stands_so(&record, &events)?.then_some(Listed { digest: entry.record, record, events }))
+    }
+
+    /// What the record of an entry is ordered by, if the filter admits it.
+    fn value(&self, entry: &RecordEntry, key: SortKey) -> Result<Option<u64>, StoreError> {
+        let Some(record) = self.admitted_record(entry)? else { return Ok(None) };
+        let events = if self.query.filter.asks_for_standing() { self.events(entry)? } else { Vec::new() };
+        Ok(self.stands_so(&record, &events)?.then(|| key.value(&record)))
+    }
+
+    fn admitted_record(&self, entry: &RecordEntry) -> Result<Option<TaskRecord>, StoreError> {
         let filter = &self.query.filter;
-        let Some(record) = self.listing.load(entry)? else { return Ok(None) };
-        if !filter.admits_outcome(record.outcome) || !filter.admits(&record) {
-            return Ok(None);
-        }
-        let events: Vec<Event> =
-            self.listing.events(entry)?.into_iter().map(|StoredEvent { event, .. }| event).collect();
-        let is_admitted = filter.admits_standing(TaskState::of(&record, &events), &events) && self.has_path(&record)?;
-        Ok(is_admitted.then_some(Listed { digest: entry.record, record, events }))
+        let is_admitted = |record: &TaskRecord| filter.admits_outcome(record.outcome) && filter.admits(record);
+        Ok(self.listing.load(entry)?.filter(is_admitted))
+    }
+
+    fn events(&self, entry: &RecordEntry) -> Result<Vec<Event>, StoreError> {
+        Ok(self.listing.events(entry)?.into_iter().map(|StoredEvent { event, .. }| event).collect())
+    }
+
+    fn stands_so(&self, record: &TaskRecord, events: &[Event]) -> Result<bool, StoreError> {
+        let state = TaskState::of(record, events);
+        Ok(self.query.filter.admits_standing(state, events) && self.has_path(record)?)
     }
 
     fn has_path(&self, record: &TaskRecord) -> Result<bool, StoreError> {

@@ -90,6 +90,11 @@ impl Filter {
         is_one_of(&self.outcomes, &outcome)
     }
 
+    /// Whether it matters what happened to a record after it was published.
+    pub fn asks_for_standing(&self) -> bool {
+        !self.states.is_empty() || self.promotion.is_some()
+    }
+
     /// Whether a Task that stands in `state` after `events` may be listed.
     pub fn admits_standing(&self, state: TaskState, events: &[Event]) -> bool {
         let was_promoted = || events.iter().any(|event| matches!(event.kind, EventKind::Promoted(_)));

@@ -145,6 +145,35 @@ impl TaskPrefix {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    /// The meaning of a pattern in its shortest form.
+    fn fits(pattern: &[u8], text: &[u8]) -> bool {
+        match (pattern, text) {
+            ([], text) => text.is_empty(),
+            ([b'*', rest @ ..], _) => (0..=text.len()).any(|skipped| fits(rest, &text[skipped..])),
+            ([b'?', rest @ ..], [_, behind @ ..]) => fits(rest, behind),
+            ([byte, rest @ ..], [first, behind @ ..]) => byte == first && fits(rest, behind),
+            (_, []) => false,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_pattern_matches_as_its_shortest_form_says(pattern in "[ab?*]{0,8}", text in "[ab]{0,10}") {
+            prop_assert_eq!(matches(pattern.as_bytes(), text.as_bytes()), fits(pattern.as_bytes(), text.as_bytes()));
+        }
+
+        #[test]
+        fn patterns_of_directories_match_as_patterns_of_letters_do(pattern in "[ab*]{1,6}", text in "[ab]{1,8}") {
+            let components = |letters: &str, star: &str| -> Vec<Vec<u8>> {
+                letters.chars().map(|c| if c == '*' { star.as_bytes().to_vec() } else { vec![c as u8] }).collect()
+            };
+            let (by_directories, path) = (components(&pattern, "**"), components(&text, ""));
+            let path: Vec<&[u8]> = path.iter().map(Vec::as_slice).collect();
+            prop_assert_eq!(components_fit(&by_directories, &path), fits(pattern.as_bytes(), text.as_bytes()));
+        }
+    }
 
     fn command(arguments: &[&str]) -> Vec<RecordedArgument> {
         arguments

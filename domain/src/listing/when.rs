@@ -133,6 +133,17 @@ fn written(text: &str) -> Option<When> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn whatever_is_typed_is_a_span_or_refused(text in "[0-9smhdw@TZ:. +ago-]{0,24}|\\PC{0,12}", now in any::<u64>()) {
+            if let Ok(when) = text.parse::<When>() {
+                let now = Timestamp::nearest(now);
+                prop_assert!(when.first(now) <= when.last(now));
+            }
+        }
+    }
 
     /// 2026-11-29T16:12:25.500Z.
     const NOW_MS: u64 = 1_795_968_745_500;
