@@ -4,8 +4,9 @@ use super::table::Table;
 use isobox_domain::content::ContentId;
 use std::io;
 
-/// After so many questions it is worth to go through all events of a table once.
-const WORTH: u32 = 64;
+/// Events on a page of a table. A question reads about one page, so after as many questions as there are pages it is worth to
+/// go through them all once.
+const A_PAGE: u64 = 64;
 /// How many bits there are for an event: then one in twenty records is taken for one that has events.
 const BITS: usize = 8;
 /// Most bits for a table, 16 KiB: with more events, more records are mistaken.
@@ -14,7 +15,7 @@ const MOST_BITS: usize = 1 << 17;
 /// A set of the subjects of a table's events that may say yes where it should say no, but never the other way.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EventFilter {
-    questions: u32,
+    questions: u64,
     /// A bit a place, eight a byte; empty until it is worth it.
     bits: Vec<u8>,
 }
@@ -22,7 +23,7 @@ pub(super) struct EventFilter {
 impl EventFilter {
     /// Whether `table` may have events about `subject`.
     pub(super) fn may_have(&mut self, table: &Table, subject: &ContentId) -> io::Result<bool> {
-        if self.questions < WORTH {
+        if self.questions <= table.event_count() / A_PAGE {
             self.questions += 1;
             return Ok(true);
         }
