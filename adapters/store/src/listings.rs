@@ -44,7 +44,7 @@ impl Listing for FsListing<'_> {
         let mut rows = self.index.borrow().in_order(direction);
         let layout = &self.store.shared.layout;
         Box::new(std::iter::from_fn(move || {
-            let next = rows.next_row(layout).map_err(failed("list", &layout.root.shown("")));
+            let next = rows.next_row(layout).map_err(|error| failed("list", &layout.root.shown(""))(error));
             let entry = next.map(|row| row.map(|row| row.entry)).transpose();
             if let Some(Ok(entry)) = &entry {
                 self.last.set(Some((entry.record, rows.last_source())));

@@ -67,7 +67,7 @@ impl RecordLog for FsTaskStore {
         drop(index);
         let layout = &self.shared.layout;
         let entries = std::iter::from_fn(move || {
-            let next = rows.next_row(layout).map_err(failed("list", &layout.root.shown("")));
+            let next = rows.next_row(layout).map_err(|error| failed("list", &layout.root.shown(""))(error));
             next.map(|row| row.map(|row| row.entry)).transpose()
         });
         Ok(Box::new(entries.chain(damage.into_iter().map(|damage| Err(self.damage_error(&damage))))))

@@ -12,7 +12,8 @@ use isobox_store_format::entry::{EntryKind, Place};
 pub(super) fn count(layout: &Layout, index: &Index, found: &mut Measurement) -> Result<(), StoreError> {
     let mut entries = index.by_id();
     let mut last = None;
-    while let Some((id, location)) = entries.next_entry(layout).map_err(failed("list", &layout.root.shown("")))? {
+    let unread = |error| failed("list", &layout.root.shown(""))(error);
+    while let Some((id, location)) = entries.next_entry(layout).map_err(unread)? {
         if last.replace(id) == Some(id) && location.kind != EntryKind::Large {
             add(layout, &location, found)?;
         }
