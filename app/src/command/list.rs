@@ -6,6 +6,7 @@ use crate::failure::{Failure, one_line};
 use crate::output::console::Console;
 use crate::output::list::{Form, Layout, ListWriter, Listing, left_out};
 use crate::output::stdout::{self, unwritten};
+use crate::output::working::Working;
 use crate::output::{columns, text};
 use crate::use_case::find::{self, Found, Query};
 use crate::wiring::{self, Store};
@@ -23,8 +24,11 @@ pub(super) fn list(console: Console, arguments: &ListArguments) -> Result<ExitCo
     let (form, query) = (form(arguments), query(arguments));
     let mut writer = ListWriter::new(stdout::for_documents(), form);
     let (mut damaged, mut reviewable) = (0u64, 0u64);
+    let mut working = Some(Working::start(console, "looking through the records"));
     let rest = find::find(&store.find_ports(), &query, &mut |found| match found {
         Ok(found) => {
+            // Rows go to the same terminal.
+            drop(working.take());
             reviewable += u64::from(is_reviewable(found));
             writer.add(found).map_err(unwritten)
         }
@@ -34,6 +38,7 @@ pub(super) fn list(console: Console, arguments: &ListArguments) -> Result<ExitCo
             Ok(())
         }
     })?;
+    drop(working);
     let is_empty = writer.finish(rest).map_err(unwritten)? == Listing::Empty;
     if matches!(form, Form::Table(_)) {
         if is_empty && damaged == 0 {

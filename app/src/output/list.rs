@@ -77,7 +77,9 @@ impl<W: Write> ListWriter<W> {
             Form::Lines => {
                 let mut line = Map::from_iter([("schema".to_owned(), json!("isobox.task/v1"))]);
                 line.extend(document(found));
-                writeln!(out, "{}", Value::Object(line))
+                writeln!(out, "{}", Value::Object(line))?;
+                // Whoever reads it need not wait for the next one.
+                out.flush()
             }
         }
     }
