@@ -3,6 +3,7 @@
 mod act;
 mod doctor;
 mod learn;
+mod list;
 mod look;
 mod misunderstood;
 mod policy;
@@ -23,14 +24,17 @@ pub(crate) use act::{
 };
 pub(crate) use doctor::DoctorArguments;
 pub(crate) use learn::{CompletionsArguments, LearnCommand, ManArguments, ShellName};
-pub(crate) use look::{CatArguments, DiffArguments, ListArguments, LogsArguments, ShowArguments};
+pub(crate) use list::{ListArguments, WhichTasks};
+pub(crate) use look::{CatArguments, DiffArguments, LogsArguments, ShowArguments};
 pub(crate) use misunderstood::misunderstood;
 pub(crate) use policy::{
     PolicyArguments, PolicyCheckArguments, PolicyCommand, PolicyShowArguments, PolicyTrustArguments, TrustFlag,
 };
 pub(crate) use policy_flags::PolicyFlags;
 pub(crate) use promote::PromoteArguments;
-pub(crate) use store::{StoreArguments, StoreCommand, StoreCompactArguments, StorePinArguments, StorePruneArguments};
+pub(crate) use store::{
+    StoreArguments, StoreCommand, StoreCompactArguments, StorePinArguments, StorePruneArguments, StoreStatArguments,
+};
 pub(crate) use telling::{EventTarget, TellingFlags};
 pub(crate) use transfer::{ExportArguments, ImportArguments, LayoutName, TransferCommand};
 pub(crate) use update::UpdateArguments;
@@ -134,9 +138,17 @@ pub(crate) enum Command {
         isobox promote --yes .isobox/tasks/task-0123456789abcdef")]
     Promote(PromoteArguments),
     /// List tasks, newest first
-    #[command(
-        after_help = "Examples:\n  isobox list\n  isobox list --state unreviewed\n  isobox list --json\n  isobox list --records=/var/lib/isobox"
-    )]
+    ///
+    /// Tasks that are not over come first. With several filters, a task is listed that all of them admit; of a repeated one, any.
+    #[command(after_help = "Examples:\n  \
+        isobox list\n  \
+        isobox list --state unreviewed --since 2h\n  \
+        isobox list --outcome limit_exceeded --outcome interruption\n  \
+        isobox list --command 'make*' --path src --until yesterday\n  \
+        isobox list --sort duration --limit 10\n  \
+        isobox list --jsonl --limit all\n  \
+        isobox list --records=/var/lib/isobox\n\n\
+        What --limit leaves out is counted on standard error. Without it, --sort orders up to 250000 tasks by another key than time.")]
     List(ListArguments),
     /// Show the record of a task
     #[command(
@@ -175,7 +187,7 @@ pub(crate) enum Command {
         isobox verify --sample today/30 --json")]
     Verify(VerifyArguments),
     /// Look after the task store as a whole
-    #[command(after_help = "Examples:\n  isobox store compact")]
+    #[command(after_help = "Examples:\n  isobox store stat\n  isobox store compact")]
     Store(StoreArguments),
     /// Check policies, show what holds, print their schema
     #[command(

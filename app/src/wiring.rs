@@ -21,6 +21,7 @@ pub(crate) use upkeep::give_way;
 
 use crate::cli::Place;
 use crate::failure::{Failure, FailureKind};
+use crate::use_case::find;
 use isobox_domain::escape::Escaped;
 use isobox_domain::masking;
 use isobox_domain::record::RecordedArgument;
@@ -28,7 +29,7 @@ use isobox_domain::source::WorkspaceSource;
 use isobox_domain::task_id::TaskSelector;
 use isobox_git::{GixRepository, GixWorkspaces};
 use isobox_host::{Directories, MaskKey, MaskKeyError, POLICY_PATH, RandomTaskIds, SystemClock};
-use isobox_ports::{Clock, ObjectStore, RecordLog, Verifier};
+use isobox_ports::{Clock, Measurer, ObjectStore, RecordLog, Verifier};
 use isobox_sandbox::{BubblewrapBackend, HostBackend};
 use isobox_store::{FsTaskStore, FsViews};
 use isobox_v1::{FsExports, FsV1Directories, V1Json};
@@ -74,6 +75,16 @@ impl Store {
     /// What verifies it.
     pub(crate) fn verifier(&self) -> &dyn Verifier {
         &self.store
+    }
+
+    /// What measures it.
+    pub(crate) fn measurer(&self) -> &dyn Measurer {
+        &self.store
+    }
+
+    /// The ports of a search for Tasks.
+    pub(crate) fn find_ports(&self) -> find::Ports<'_> {
+        find::Ports { listings: &self.store, attempts: &self.store, objects: &self.store }
     }
 
     /// Its objects.

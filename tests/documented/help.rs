@@ -36,7 +36,7 @@ const STAND_INS: [(&str, &str); 9] = [
 ];
 
 /// Examples that need more than [`PREPARED`]: what begins them, and what is typed before.
-const FIRST: [(&str, &str); 4] = [
+const FIRST: [(&str, &str); 5] = [
     // Something to stop: the newest task.
     (
         "isobox stop",
@@ -44,6 +44,7 @@ const FIRST: [(&str, &str); 4] = [
     ),
     // A store elsewhere, with a task.
     ("isobox list --records", "isobox tool -q --records=../scratch/records -- true"),
+    ("isobox store stat --records", "isobox tool -q --records=../scratch/records -- true"),
     ("isobox show @latest~2", "isobox tool -q -- true; isobox tool -q -- true"),
     ("isobox rerun", "isobox workspace dispose --all > /dev/null 2>&1"),
 ];

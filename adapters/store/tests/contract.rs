@@ -7,16 +7,19 @@ use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::record::{TaskArtifacts, TaskRecord};
 use isobox_ports::contract::collector::CollectorFixture;
 use isobox_ports::contract::compactor::CompactorFixture;
+use isobox_ports::contract::listings::ListingsFixture;
+use isobox_ports::contract::measurer::MeasurerFixture;
 use isobox_ports::contract::open_attempts::OpenAttemptsFixture;
 use isobox_ports::contract::sample::record;
 use isobox_ports::contract::store::StoreFixture;
 use isobox_ports::contract::verifier::VerifierFixture;
 use isobox_ports::contract::views::ViewsFixture;
 use isobox_ports::contract::{
-    attempts, collector, compactor, object_store, open_attempts, record_log, verifier, views,
+    attempts, collector, compactor, listings, measurer, object_store, open_attempts, record_log, verifier, views,
 };
 use isobox_ports::{
-    Attempts, Collector, Compactor, ObjectStore, OpenAttempts, RecordLog, Role, StoreErrorKind, Verifier, Views,
+    Attempts, Collector, Compactor, Listings, Measurer, ObjectStore, OpenAttempts, RecordLog, Role, StoreErrorKind,
+    Verifier, Views,
 };
 use isobox_store::{FsTaskStore, FsViews};
 use libtest_mimic::Trial;
@@ -110,6 +113,18 @@ impl VerifierFixture for Fixture {
     }
 }
 
+impl ListingsFixture for Fixture {
+    fn listings(&self) -> &dyn Listings {
+        &self.store
+    }
+}
+
+impl MeasurerFixture for Fixture {
+    fn measurer(&self) -> &dyn Measurer {
+        &self.store
+    }
+}
+
 impl OpenAttemptsFixture for Fixture {
     fn open_attempts(&self) -> &dyn OpenAttempts {
         &self.store
@@ -160,6 +175,8 @@ fn collect(root: &Path, directory: &Path, files: &mut BTreeMap<String, Vec<u8>>)
 fn main() {
     let suites = [
         attempts::cases("FsTaskStore", Fixture::default),
+        listings::cases("FsTaskStore", Fixture::default),
+        measurer::cases("FsTaskStore", Fixture::default),
         object_store::cases("FsTaskStore", Fixture::default),
         open_attempts::cases("FsTaskStore", Fixture::default),
         record_log::cases("FsTaskStore", Fixture::default),

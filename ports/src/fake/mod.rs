@@ -1,7 +1,9 @@
 //! Fakes with state that obey the contracts, for tests of what stands on the ports.
 
 mod installation;
+mod listings;
 mod machine;
+mod measurer;
 mod open_attempts;
 mod policy_pins;
 mod project_files;
