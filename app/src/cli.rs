@@ -4,6 +4,7 @@ mod act;
 mod audit;
 mod doctor;
 mod learn;
+mod list;
 mod look;
 mod misunderstood;
 mod policy;
@@ -28,7 +29,8 @@ pub(crate) use audit::{
 };
 pub(crate) use doctor::DoctorArguments;
 pub(crate) use learn::{CompletionsArguments, LearnCommand, ManArguments, ShellName};
-pub(crate) use look::{CatArguments, DiffArguments, ListArguments, LogsArguments, ShowArguments};
+pub(crate) use list::{ListArguments, WhichTasks};
+pub(crate) use look::{CatArguments, DiffArguments, LogsArguments, ShowArguments};
 pub(crate) use misunderstood::misunderstood;
 pub(crate) use policy::{
     PolicyArguments, PolicyCheckArguments, PolicyCommand, PolicyShowArguments, PolicyTrustArguments, TrustFlag,
@@ -37,7 +39,7 @@ pub(crate) use policy_flags::PolicyFlags;
 pub(crate) use promote::PromoteArguments;
 pub(crate) use store::{
     RebuildIndexArguments, RepairArguments, StoreArguments, StoreCommand, StoreCompactArguments, StorePinArguments,
-    StorePruneArguments,
+    StorePruneArguments, StoreStatArguments,
 };
 pub(crate) use telling::{EventTarget, TellingFlags};
 pub(crate) use transfer::{ExportArguments, Format, ImportArguments, LayoutName, TransferCommand};
@@ -142,9 +144,17 @@ pub(crate) enum Command {
         isobox promote --yes .isobox/tasks/task-0123456789abcdef")]
     Promote(PromoteArguments),
     /// List tasks, newest first
-    #[command(
-        after_help = "Examples:\n  isobox list\n  isobox list --state unreviewed\n  isobox list --json\n  isobox list --records=/var/lib/isobox"
-    )]
+    ///
+    /// Tasks that are not over come first. With several filters, a task is listed that all of them admit; of a repeated one, any.
+    #[command(after_help = "Examples:\n  \
+        isobox list\n  \
+        isobox list --state unreviewed --since 2h\n  \
+        isobox list --outcome limit_exceeded --outcome interruption\n  \
+        isobox list --command 'make*' --path src --until yesterday\n  \
+        isobox list --sort duration --limit 10\n  \
+        isobox list --jsonl --limit all\n  \
+        isobox list --records=/var/lib/isobox\n\n\
+        What --limit leaves out is counted on standard error. Without it, --sort orders up to 250000 tasks by another key than time.")]
     List(ListArguments),
     /// Show the record of a task
     #[command(
@@ -184,7 +194,7 @@ pub(crate) enum Command {
         isobox verify --since checkpoint")]
     Verify(VerifyArguments),
     /// Look after the task store as a whole
-    #[command(after_help = "Examples:\n  isobox store compact\n  isobox store repair --dry-run")]
+    #[command(after_help = "Examples:\n  isobox store stat\n  isobox store compact\n  isobox store repair --dry-run")]
     Store(StoreArguments),
     /// Log what is recorded under a key, so that nothing can be removed or made anew unseen
     #[command(

@@ -10,6 +10,7 @@ mod export_file;
 mod follow;
 mod help;
 mod init;
+mod list;
 mod look;
 mod man;
 mod policy;
@@ -80,7 +81,7 @@ fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
         Command::Attempt(AttemptCommand::Run(arguments)) => workload::run(console, arguments),
         Command::Attempt(AttemptCommand::Tool(arguments)) => workload::tool(console, arguments),
         Command::Promote(arguments) => promote::promote(console, &arguments),
-        Command::List(arguments) => look::list(console, &arguments),
+        Command::List(arguments) => list::list(console, &arguments),
         Command::Show(arguments) => look::show(console, &arguments),
         Command::Diff(arguments) => look::diff(console, &arguments),
         Command::Logs(arguments) => look::logs(console, &arguments),

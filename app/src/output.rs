@@ -23,6 +23,7 @@ pub(crate) mod repair;
 pub(crate) mod report_json;
 pub(crate) mod review;
 pub(crate) mod show;
+pub(crate) mod stat;
 pub(crate) mod stdout;
 pub(crate) mod store;
 mod terminal;

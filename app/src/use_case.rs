@@ -10,6 +10,7 @@ mod disposal;
 pub(crate) mod doctor;
 pub(crate) mod effective_policy;
 pub(crate) mod export;
+pub(crate) mod find;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod list;

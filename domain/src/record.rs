@@ -1,5 +1,9 @@
 //! The Task Record: the history of one Task Attempt.
 
+mod shown_command;
+
+pub use shown_command::{ShownCommand, shown_word};
+
 use crate::change::ChangeSetRef;
 use crate::content::{ContentId, ContentRef};
 use crate::outcome::{Exit, Outcome, ResourceUsage};

@@ -1,5 +1,7 @@
 //! Moments, as isobox records them.
 
+pub(crate) mod rfc3339;
+
 use std::fmt;
 
 /// A moment in UTC, in milliseconds since 1970, between the years 2000 and 2200.

@@ -3,7 +3,6 @@
 mod ending;
 mod export;
 mod import;
-mod moment;
 
 pub use import::{Import, NotImportable, ORIGIN, ORIGIN_EXTENSION, is_imported, missing};
 

@@ -20,6 +20,8 @@ mod exports;
 mod file_error;
 mod host_probe;
 mod installation;
+mod listings;
+mod measurer;
 mod mender;
 mod object_store;
 mod open_attempts;
@@ -51,6 +53,8 @@ pub use exports::{Export, ExportError, ExportFile, ExportFiles, Exports, Replaci
 pub use file_error::FileError;
 pub use host_probe::HostProbe;
 pub use installation::{FetchRelease, Installation};
+pub use listings::{Entries, Listing, Listings};
+pub use measurer::Measurer;
 pub use mender::{FindContent, MendMode, MendedFile, Mender};
 pub use object_store::{ChangeLines, Content, ObjectStore};
 pub use open_attempts::{Asked, OpenAttempt, OpenAttempts};

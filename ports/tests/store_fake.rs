@@ -3,12 +3,16 @@
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_ports::contract::collector::CollectorFixture;
 use isobox_ports::contract::compactor::CompactorFixture;
+use isobox_ports::contract::listings::ListingsFixture;
+use isobox_ports::contract::measurer::MeasurerFixture;
 use isobox_ports::contract::open_attempts::OpenAttemptsFixture;
 use isobox_ports::contract::store::StoreFixture;
 use isobox_ports::contract::views::ViewsFixture;
-use isobox_ports::contract::{attempts, collector, compactor, object_store, open_attempts, record_log, views};
+use isobox_ports::contract::{
+    attempts, collector, compactor, listings, measurer, object_store, open_attempts, record_log, views,
+};
 use isobox_ports::fake::InMemoryStore;
-use isobox_ports::{Attempts, Collector, Compactor, ObjectStore, OpenAttempts, RecordLog, Views};
+use isobox_ports::{Attempts, Collector, Compactor, Listings, Measurer, ObjectStore, OpenAttempts, RecordLog, Views};
 use std::collections::BTreeMap;
 
 #[derive(Default)]
@@ -38,8 +42,20 @@ impl CollectorFixture for Fixture {
     }
 }
 
+impl ListingsFixture for Fixture {
+    fn listings(&self) -> &dyn Listings {
+        &self.0
+    }
+}
+
 impl CompactorFixture for Fixture {
     fn compactor(&self) -> &dyn Compactor {
+        &self.0
+    }
+}
+
+impl MeasurerFixture for Fixture {
+    fn measurer(&self) -> &dyn Measurer {
         &self.0
     }
 }
@@ -71,6 +87,8 @@ impl ViewsFixture for Fixture {
 fn main() {
     let suites = [
         attempts::cases("InMemoryStore", Fixture::default),
+        listings::cases("InMemoryStore", Fixture::default),
+        measurer::cases("InMemoryStore", Fixture::default),
         object_store::cases("InMemoryStore", Fixture::default),
         open_attempts::cases("InMemoryStore", Fixture::default),
         record_log::cases("InMemoryStore", Fixture::default),

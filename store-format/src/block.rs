@@ -82,7 +82,12 @@ fn encode_table(members: &[Member]) -> Vec<u8> {
 /// How long the table is that starts a payload, in bytes; as far as `start` and the limits let it be.
 pub fn table_length(start: &[u8]) -> Option<usize> {
     let count = le_u32(start.get(..COUNT_LEN)?, 0) as usize;
-    (1..=MAX_MEMBERS).contains(&count).then_some(COUNT_LEN + ROW_LEN * count)
+    (1..=MAX_MEMBERS).contains(&count).then(|| encoded_table_length(count))
+}
+
+/// How long the table of so many members is, in bytes.
+pub const fn encoded_table_length(members: usize) -> usize {
+    COUNT_LEN + ROW_LEN * members
 }
 
 /// The first bytes of a payload from which [`table_length`] is told.

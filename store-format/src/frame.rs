@@ -3,6 +3,8 @@
 use crate::entry::{Codec, EntryError, EntryHeader, EntryKind, le_u32};
 use crate::limits::{MAX_FRAME, MAX_PACKED_RAW, MAX_WINDOW};
 use crate::object::reference_to;
+use std::cell::RefCell;
+use std::io;
 use zstd::zstd_safe;
 
 const LEVEL: i32 = 3;
@@ -95,8 +97,23 @@ pub(crate) fn decode_frame_up_to(stored: &[u8], raw_length: u64, most: u64) -> R
     }
     let damaged = EntryError::Frame { reason: "it is damaged" };
     // No more than `most`, checked above.
-    let raw = zstd::bulk::decompress(stored, raw_length as usize).map_err(|_| damaged)?;
+    let raw = decompress(stored, raw_length as usize).map_err(|_| damaged)?;
     if raw.len() as u64 == raw_length { Ok(raw) } else { Err(damaged) }
+}
+
+thread_local! {
+    /// The working memory of a thread, about 160 KB: to make it anew costs more than to decompress a record.
+    static DECOMPRESSOR: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
+fn decompress(stored: &[u8], raw_length: usize) -> io::Result<Vec<u8>> {
+    DECOMPRESSOR.with_borrow_mut(|decompressor| {
+        let decompressor = match decompressor {
+            Some(decompressor) => decompressor,
+            none => none.insert(zstd::bulk::Decompressor::new()?),
+        };
+        decompressor.decompress(stored, raw_length)
+    })
 }
 
 /// The length of the frame at the start of `bytes`, and its raw length. `None` if `bytes` holds no whole frame.

@@ -40,7 +40,7 @@ const STAND_INS: [(&str, &str); 11] = [
 const LOGGED: &str = "isobox audit init-key > app.vkey 2> /dev/null; isobox audit checkpoint -q > checkpoint";
 
 /// Examples that need more than [`PREPARED`]: what begins them, and what is typed before.
-const FIRST: [(&str, &str); 10] = [
+const FIRST: [(&str, &str); 11] = [
     // Something to stop: the newest task.
     (
         "isobox stop",
@@ -48,6 +48,7 @@ const FIRST: [(&str, &str); 10] = [
     ),
     // A store elsewhere, with a task.
     ("isobox list --records", "isobox tool -q --records=../scratch/records -- true"),
+    ("isobox store stat --records", "isobox tool -q --records=../scratch/records -- true"),
     ("isobox show @latest~2", "isobox tool -q -- true; isobox tool -q -- true"),
     // A key, a log, a checkpoint and a proof that somebody kept.
     ("isobox audit checkpoint", "isobox audit init-key > app.vkey 2> /dev/null"),

@@ -2,7 +2,7 @@
 
 use crate::dir::is_no_file;
 use crate::error::{damaged, failed};
-use crate::index::Location;
+use crate::index::{Location, MOST_LOOKS};
 use crate::large_reader::{LargeContent, find_large, large_header, verify_large};
 use crate::steps::step;
 use crate::store::FsTaskStore;
@@ -40,31 +40,39 @@ impl FsTaskStore {
     }
 
     // The reader compares what it gets with what it asked for.
-    fn read_all(&self, id: &ContentId) -> Result<Vec<u8>, Cause> {
+    pub(crate) fn read_all(&self, id: &ContentId) -> Result<Vec<u8>, Cause> {
         let content = self.open(id)?.ok_or_else(|| format!("{id} is missing"))?;
         let mut bytes = Vec::new();
         content.take(MAX_OBJECT_BYTES as u64 + 1).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
-    /// Tries every place where `id` was committed. If `read` finds it damaged in all, the last error is returned; once
-    /// more from the start if a lane was sealed in the meantime.
+    /// Tries every place where `id` was committed. If `read` finds it damaged in all, the last error is returned; from the
+    /// start again if it has other places by then, because a lane was sealed or a pack written anew.
     fn with_locations<T>(
         &self,
         id: &ContentId,
         read: impl Fn(Location) -> Result<Option<T>, StoreError>,
     ) -> Result<Option<T>, StoreError> {
-        let known = self.shared.known_locations(id)?;
+        let mut known = self.shared.known_locations(id)?;
         step("knows where to read");
-        if let Ok(Some(found)) = first_of(known, &read) {
-            return Ok(Some(found));
+        let mut looks = 0;
+        loop {
+            let found = first_of(&known, &read);
+            if matches!(found, Ok(Some(_))) || looks == MOST_LOOKS {
+                return found;
+            }
+            let fresh = self.shared.fresh_locations(id)?;
+            step("knows better where to read");
+            if fresh == known {
+                return found;
+            }
+            (known, looks) = (fresh, looks + 1);
         }
-        let fresh = self.shared.fresh_locations(id)?;
-        step("knows better where to read");
-        first_of(fresh, &read)
     }
 
-    fn read_at(&self, id: &ContentId, location: Location) -> Result<Option<Vec<u8>>, StoreError> {
+    /// The raw bytes of `id` at its place, verified.
+    pub(crate) fn read_at(&self, id: &ContentId, location: Location) -> Result<Option<Vec<u8>>, StoreError> {
         let subject = location.pack.shown(&self.shared.layout);
         let at = |e: Cause| damaged("open object", format!("{id} in {subject} at {}", location.offset), e);
         self.shared.read_object(id, location).map_err(failed("read", &subject))?.map(Some).map_err(at)
@@ -87,12 +95,12 @@ impl FsTaskStore {
 }
 
 fn first_of<T>(
-    locations: Vec<Location>,
+    locations: &[Location],
     read: impl Fn(Location) -> Result<Option<T>, StoreError>,
 ) -> Result<Option<T>, StoreError> {
     let mut failure = None;
     for location in locations {
-        match read(location) {
+        match read(*location) {
             Ok(Some(found)) => return Ok(Some(found)),
             Ok(None) => {}
             Err(error) => failure = Some(error),

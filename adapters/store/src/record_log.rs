@@ -2,12 +2,13 @@
 
 use crate::attempt::FsAttempt;
 use crate::error::{damaged, error, failed};
-use crate::index::{Damage, NewestFirst, Row};
+use crate::index::{Damage, InOrder, MOST_LOOKS, Row};
 use crate::locks::lock_record;
 use crate::publish;
 use crate::store::FsTaskStore;
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::event::Event;
+use isobox_domain::listing::Direction;
 use isobox_domain::record::{RecordEntry, TaskRecord};
 use isobox_ports::{AppendError, Attempt, RecordLog, StoreError, StoreErrorKind, StoredEvent};
 use isobox_store_format::entry::EntryKind;
@@ -57,14 +58,15 @@ impl RecordLog for FsTaskStore {
     }
 
     fn events(&self, subject: &ContentId) -> Result<Vec<StoredEvent>, StoreError> {
-        let ids = self.shared.fresh_index()?.events(&self.shared.layout, subject)?;
+        drop(self.shared.fresh_index()?);
+        let ids = self.shared.ask(|index, layout| index.events(layout, subject))?;
         let events = ids.into_iter().map(|id| self.load_event(id)).collect::<Result<Vec<_>, _>>()?;
         Ok(in_order(events))
     }
 
     fn list(&self) -> Result<Box<dyn Iterator<Item = Result<RecordEntry, StoreError>> + '_>, StoreError> {
         let index = self.shared.fresh_index()?;
-        let (mut rows, damage) = (index.newest_first(), index.damage());
+        let (mut rows, damage) = (index.in_order(Direction::Descending), index.damage());
         drop(index);
         let mut seen = Seen::default();
         let entries =
@@ -76,42 +78,47 @@ impl RecordLog for FsTaskStore {
 
 impl FsTaskStore {
     /// The next row of a record that was not pruned.
-    fn next_kept(&self, rows: &mut NewestFirst) -> Result<Option<Row>, StoreError> {
-        let layout = &self.shared.layout;
+    fn next_kept(&self, rows: &mut InOrder) -> Result<Option<Row>, StoreError> {
         loop {
-            let row = self.next_row(rows).map_err(failed("list", &layout.root.shown("")))?;
-            match row {
-                Some(row) if self.shared.known_index().is_pruned(layout, &row.entry.record)? => {}
+            match self.next_row(rows)? {
+                Some(row) if self.is_pruned(&row.entry.record)? => {}
                 row => return Ok(row),
             }
         }
     }
 
-    /// The next row, also where compaction removed the pack that it stood in.
-    fn next_row(&self, rows: &mut NewestFirst) -> io::Result<Option<Row>> {
-        match rows.next_row(&self.shared.layout) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let last = rows.last();
-                *rows = self.shared.fresh_index().map_err(io::Error::other)?.newest_first();
-                rows.next_older(&self.shared.layout, last)
-            }
-            next => next,
-        }
+    /// Whether the record `id` was pruned, as far as is known.
+    pub(crate) fn is_pruned(&self, id: &ContentId) -> Result<bool, StoreError> {
+        self.shared.ask(|index, layout| index.is_pruned(layout, id))
     }
 
-    fn read_policy(&self, record: &ContentId, policy: &ContentRef) -> Result<Vec<u8>, StoreError> {
+    /// The next row, also where compaction removed the pack that it stood in.
+    pub(crate) fn next_row(&self, rows: &mut InOrder) -> Result<Option<Row>, StoreError> {
+        let layout = &self.shared.layout;
+        for _ in 0..MOST_LOOKS {
+            match rows.next_row(layout) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    *rows = self.shared.fresh_index()?.resume(rows)
+                }
+                next => return next.map_err(|error| failed("list", &layout.root.shown(""))(error)),
+            }
+        }
+        Err(error(StoreErrorKind::Locked, "list", layout.packs.shown(""), "packs go faster than they can be read"))
+    }
+
+    pub(crate) fn read_policy(&self, record: &ContentId, policy: &ContentRef) -> Result<Vec<u8>, StoreError> {
         let found = self.read_small(&policy.id, EntryKind::Artifact)?;
         found.ok_or_else(|| damaged("load record", record.to_string(), format!("its policy {} is missing", policy.id)))
     }
 
-    fn load_event(&self, id: ContentId) -> Result<StoredEvent, StoreError> {
+    pub(crate) fn load_event(&self, id: ContentId) -> Result<StoredEvent, StoreError> {
         let missing = || damaged("load event", id.to_string(), "its entry is missing");
         let bytes = self.read_small(&id, EntryKind::Record)?.ok_or_else(missing)?;
         let event = decode_event(&bytes).map_err(|e| damaged("load event", id.to_string(), e))?;
         Ok(StoredEvent { id, event })
     }
 
-    fn damage_error(&self, damage: &Damage) -> StoreError {
+    pub(crate) fn damage_error(&self, damage: &Damage) -> StoreError {
         let layout = &self.shared.layout;
         if damage.end == 0 {
             let reason = "something else lies in its place; records that were in it are not listed";
@@ -140,11 +147,11 @@ impl FsTaskStore {
 
 /// Which records were listed: one that was put again, because it was damaged, has several COMMITs.
 #[derive(Default)]
-struct Seen(HashSet<u64>);
+pub(crate) struct Seen(HashSet<u64>);
 
 impl Seen {
     /// Whether `record` was listed before. Remembers the first digits alone, and looks closer where they are known.
-    fn has(&mut self, store: &FsTaskStore, record: &ContentId) -> bool {
+    pub(crate) fn has(&mut self, store: &FsTaskStore, record: &ContentId) -> bool {
         let [a, b, c, d, e, f, g, h, ..] = *record.as_bytes();
         if self.0.insert(u64::from_le_bytes([a, b, c, d, e, f, g, h])) {
             return false;
@@ -155,7 +162,7 @@ impl Seen {
 }
 
 /// Orders events by their chain. What hangs on no chain comes last, by time.
-fn in_order(mut events: Vec<StoredEvent>) -> Vec<StoredEvent> {
+pub(crate) fn in_order(mut events: Vec<StoredEvent>) -> Vec<StoredEvent> {
     events.sort_by_key(|stored| stored.event.at);
     let (mut ordered, mut previous) = (Vec::new(), None);
     while let Some(at) = events.iter().position(|stored| stored.event.previous == previous) {

@@ -1,7 +1,7 @@
 //! The Task Store on this machine's file system.
 
 use crate::error::failed;
-use crate::index::{Index, Location};
+use crate::index::{Index, Location, MOST_LOOKS};
 use crate::layout::Layout;
 use crate::object_reader::RecentBlocks;
 use isobox_domain::content::ContentId;
@@ -96,11 +96,27 @@ impl Shared {
 
     /// Where `id` was committed, by what is known without looking for more.
     pub(crate) fn known_locations(&self, id: &ContentId) -> Result<Vec<Location>, StoreError> {
-        self.known_index().locations(&self.layout, id)
+        self.ask(|index, layout| index.locations(layout, id))
     }
 
     /// Where `id` was committed, as of now.
     pub(crate) fn fresh_locations(&self, id: &ContentId) -> Result<Vec<Location>, StoreError> {
-        self.fresh_index()?.locations(&self.layout, id)
+        drop(self.fresh_index()?);
+        self.known_locations(id)
+    }
+
+    /// What the index says as it is known; as of now, where a pack went that it knows.
+    pub(crate) fn ask<T>(
+        &self,
+        question: impl Fn(&mut Index, &Layout) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut answer = question(&mut self.known_index(), &self.layout);
+        for _ in 0..MOST_LOOKS {
+            if answer.is_ok() {
+                break;
+            }
+            answer = question(&mut *self.fresh_index()?, &self.layout);
+        }
+        answer
     }
 }

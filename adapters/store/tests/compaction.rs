@@ -4,10 +4,12 @@ mod support;
 
 use isobox_domain::compaction::Scope;
 use isobox_domain::content::{ContentId, ContentRef};
+use isobox_domain::listing::Direction;
+use isobox_domain::measurement::ContentKind;
 use isobox_domain::record::{TaskArtifacts, TaskRecord};
 use isobox_domain::verification::{DefectKind, Thoroughness};
 use isobox_ports::contract::sample::{draft, noise, record};
-use isobox_ports::{Attempts, Compactor, ObjectStore, RecordLog, Role, StoreErrorKind, Verifier};
+use isobox_ports::{Attempts, Compactor, Listings, Measurer, ObjectStore, RecordLog, Role, StoreErrorKind, Verifier};
 use isobox_store::FsTaskStore;
 use isobox_store_format::entry::{EntryKind, HEADER_LEN};
 use std::collections::BTreeSet;
@@ -216,6 +218,21 @@ fn those_that_publish_read_list_and_verify_meanwhile_notice_nothing() {
         };
         scope.spawn(move || busy(&|store| drop(compact(store))));
         scope.spawn(move || busy(&|store| assert!(listed(store).len() >= 100)));
+        scope.spawn(move || {
+            busy(&|store| {
+                let listing = store.begin_listing().unwrap();
+                let from =
+                    |direction| listing.entries(direction).map(|entry| entry.unwrap().record).collect::<Vec<_>>();
+                let (mut newest, oldest) = (from(Direction::Descending), from(Direction::Ascending));
+                newest.reverse();
+                assert_eq!(newest, oldest);
+                assert_eq!(newest.iter().collect::<BTreeSet<_>>().len(), newest.len());
+                assert!(newest.len() >= 100);
+            });
+        });
+        scope.spawn(move || {
+            busy(&|store| assert!(store.measure(&|_| {}).unwrap().of(ContentKind::Record).count >= 100))
+        });
         scope.spawn(move || {
             busy(&|store| {
                 for entry in store.list().unwrap().take(20) {

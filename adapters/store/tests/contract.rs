@@ -8,6 +8,8 @@ use isobox_domain::record::{TaskArtifacts, TaskRecord};
 use isobox_ports::contract::archiver::ArchiverFixture;
 use isobox_ports::contract::collector::CollectorFixture;
 use isobox_ports::contract::compactor::CompactorFixture;
+use isobox_ports::contract::listings::ListingsFixture;
+use isobox_ports::contract::measurer::MeasurerFixture;
 use isobox_ports::contract::mender::MenderFixture;
 use isobox_ports::contract::open_attempts::OpenAttemptsFixture;
 use isobox_ports::contract::sample::record;
@@ -15,11 +17,12 @@ use isobox_ports::contract::store::StoreFixture;
 use isobox_ports::contract::verifier::VerifierFixture;
 use isobox_ports::contract::views::ViewsFixture;
 use isobox_ports::contract::{
-    archiver, attempts, collector, compactor, mender, object_store, open_attempts, record_log, verifier, views,
+    archiver, attempts, collector, compactor, listings, measurer, mender, object_store, open_attempts, record_log,
+    verifier, views,
 };
 use isobox_ports::{
-    Archiver, Attempts, Collector, Compactor, Mender, ObjectStore, OpenAttempts, RecordLog, Role, StoreErrorKind,
-    Verifier, Views,
+    Archiver, Attempts, Collector, Compactor, Listings, Measurer, Mender, ObjectStore, OpenAttempts, RecordLog, Role,
+    StoreErrorKind, Verifier, Views,
 };
 use isobox_store::{FsTaskStore, FsViews};
 use libtest_mimic::Trial;
@@ -119,8 +122,20 @@ impl ArchiverFixture for Fixture {
     }
 }
 
+impl ListingsFixture for Fixture {
+    fn listings(&self) -> &dyn Listings {
+        &self.store
+    }
+}
+
 impl MenderFixture for Fixture {
     fn mender(&self) -> &dyn Mender {
+        &self.store
+    }
+}
+
+impl MeasurerFixture for Fixture {
+    fn measurer(&self) -> &dyn Measurer {
         &self.store
     }
 }
@@ -177,6 +192,8 @@ fn main() {
         archiver::cases("FsTaskStore", Fixture::default),
         attempts::cases("FsTaskStore", Fixture::default),
         mender::cases("FsTaskStore", Fixture::default),
+        listings::cases("FsTaskStore", Fixture::default),
+        measurer::cases("FsTaskStore", Fixture::default),
         object_store::cases("FsTaskStore", Fixture::default),
         open_attempts::cases("FsTaskStore", Fixture::default),
         record_log::cases("FsTaskStore", Fixture::default),

@@ -3,10 +3,12 @@
 
 use isobox_domain::compaction::Scope;
 use isobox_domain::content::ContentId;
+use isobox_domain::listing::Direction;
+use isobox_domain::measurement::ContentKind;
 use isobox_domain::record::{TaskArtifacts, TaskRecord};
 use isobox_domain::verification::Thoroughness;
 use isobox_ports::contract::sample::{draft, noise, pruned, record};
-use isobox_ports::{Attempts, Collector, Compactor, ObjectStore, RecordLog, Role, Verifier};
+use isobox_ports::{Attempts, Collector, Compactor, Listings, Measurer, ObjectStore, RecordLog, Role, Verifier};
 use isobox_store::{FsTaskStore, hook_steps};
 use std::io::{Read, Write};
 use std::path::Path;
@@ -180,5 +182,39 @@ fn a_reader_beside_a_compaction_reads_everything_in_whichever_order_that_happens
     let read: Actor = |store| assert_whole(store, &[1, 2]);
     let compact: Actor = |store| drop(store.compact(Scope::All, &|_| {}).unwrap());
     let orders = in_every_order(two_in_packs, |_| true, [read, compact], |store| assert_whole(store, &[1, 2]));
+    assert!(orders > 5, "{orders} orders");
+}
+
+#[test]
+fn a_listing_beside_a_compaction_has_everything_once_in_whichever_order_that_happens() {
+    let list: Actor = |store| {
+        let listing = store.begin_listing().unwrap();
+        for direction in [Direction::Ascending, Direction::Descending] {
+            let tasks = listing.entries(direction).map(|entry| {
+                let entry = entry.unwrap();
+                assert!(listing.load(&entry).unwrap().is_some());
+                u64::from_be_bytes(*entry.task.as_bytes())
+            });
+            let mut tasks: Vec<u64> = tasks.collect();
+            tasks.sort_unstable();
+            assert_eq!(tasks, [1, 2]);
+        }
+    };
+    let compact: Actor = |store| drop(store.compact(Scope::All, &|_| {}).unwrap());
+    let orders = in_every_order(two_in_packs, |_| true, [list, compact], |store| assert_whole(store, &[1, 2]));
+    assert!(orders > 5, "{orders} orders");
+}
+
+#[test]
+fn a_measurement_beside_a_compaction_counts_every_record_in_whichever_order_that_happens() {
+    let measure: Actor = |store| {
+        let found = store.measure(&|_| {}).unwrap();
+        let copies = found.unreferenced.duplicates.count;
+        // Both the packs that go and the one that comes are there for a moment.
+        assert!(found.of(ContentKind::Record).count == 2 || copies >= 2, "{found:#?}");
+        assert_eq!(found.referred.count % 2, 0);
+    };
+    let compact: Actor = |store| drop(store.compact(Scope::All, &|_| {}).unwrap());
+    let orders = in_every_order(two_in_packs, |_| true, [measure, compact], |store| assert_whole(store, &[1, 2]));
     assert!(orders > 5, "{orders} orders");
 }

@@ -1,51 +1,8 @@
 //! The commands that only look.
 
 use super::Place;
-use clap::builder::PossibleValue;
-use clap::{Args, ValueEnum};
-use isobox_domain::task_state::TaskState;
+use clap::Args;
 use std::ffi::OsString;
-
-/// `isobox list`.
-#[derive(Debug, Args)]
-pub(crate) struct ListArguments {
-    /// The project and the store.
-    #[command(flatten)]
-    pub(crate) place: Place,
-    /// Print a JSON document
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Only tasks in this state; repeatable
-    #[arg(long, value_name = "STATE")]
-    pub(crate) state: Vec<StateFlag>,
-}
-
-/// A state of a Task on the command line.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct StateFlag(pub(crate) TaskState);
-
-impl ValueEnum for StateFlag {
-    fn value_variants<'a>() -> &'a [Self] {
-        const ALL: [StateFlag; TaskState::ALL.len()] = {
-            let [a, b, c, d, e, f, g] = TaskState::ALL;
-            [StateFlag(a), StateFlag(b), StateFlag(c), StateFlag(d), StateFlag(e), StateFlag(f), StateFlag(g)]
-        };
-        &ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        let meaning = match self.0 {
-            TaskState::Running => "A process carries it out",
-            TaskState::Interrupted => "isobox was interrupted or killed",
-            TaskState::Unreviewed => "It ended, and nobody has decided about its result",
-            TaskState::Unchanged => "It changed nothing, or never started: there is nothing to decide about",
-            TaskState::Superseded => "Nobody has decided about it, and there is a newer attempt of the task",
-            TaskState::Promoted => "Its result was promoted",
-            TaskState::Rejected => "Its result was turned down",
-        };
-        Some(PossibleValue::new(self.0.name()).help(meaning))
-    }
-}
 
 /// `isobox show`.
 #[derive(Debug, Args)]

@@ -17,6 +17,13 @@ pub(crate) struct StoreArguments {
 /// What can be done with a store.
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoreCommand {
+    /// Tell how much the store holds by kinds, what that takes on disk, and what of it is of no use
+    #[command(after_help = "Examples:\n  \
+        isobox store stat\n  \
+        isobox store stat --json\n  \
+        isobox store stat --records=/var/lib/isobox\n\n\
+        Every header of the store is gone through, and every change set; `isobox verify` reads the content too.")]
+    Stat(StoreStatArguments),
     /// Store what is there in less room; loses nothing
     ///
     /// What is alike is compressed together, and many files become few. Tasks may run and be looked at meanwhile. It also
@@ -51,6 +58,17 @@ pub(crate) enum StoreCommand {
     /// Make the tables anew by which content is found; they hold nothing that is not in the store
     #[command(after_help = "Examples:\n  isobox store rebuild-index")]
     RebuildIndex(RebuildIndexArguments),
+}
+
+/// `isobox store stat`.
+#[derive(Debug, Args)]
+pub(crate) struct StoreStatArguments {
+    /// The project and the store.
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Print a JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `isobox store prune`.

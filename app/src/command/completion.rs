@@ -87,8 +87,16 @@ pub(super) fn answered(arguments: &[OsString]) -> bool {
 type Candidates = fn(&OsStr) -> Vec<CompletionCandidate>;
 
 /// Arguments, by their ids, whose values clap does not know by itself.
-const VALUES: [(&str, Candidates); 4] =
-    [("task", tasks), ("tasks", tasks), ("file", files), ("reuse_input", reuse_inputs)];
+const VALUES: [(&str, Candidates); 8] = [
+    ("task", tasks),
+    ("tasks", tasks),
+    ("task_prefix", task_ids),
+    ("file", files),
+    ("reuse_input", reuse_inputs),
+    ("since", moments),
+    ("until", moments),
+    ("limit", limits),
+];
 
 /// The command line, with what knows the values that only this store has.
 fn completable() -> clap::Command {
@@ -147,6 +155,28 @@ fn tasks(typed: &OsStr) -> Vec<CompletionCandidate> {
     }
     found.extend("@latest".starts_with(&*typed).then_some(newest));
     found
+}
+
+/// Tasks by their ids alone.
+fn task_ids(typed: &OsStr) -> Vec<CompletionCandidate> {
+    tasks(typed).into_iter().filter(|task| task.get_value().as_bytes().starts_with(b"task-")).collect()
+}
+
+/// Moments that a listing begins or ends at.
+fn moments(typed: &OsStr) -> Vec<CompletionCandidate> {
+    begun(&["1h", "1d", "1w", "today", "yesterday"], typed)
+}
+
+/// How much a listing shows.
+fn limits(typed: &OsStr) -> Vec<CompletionCandidate> {
+    begun(&["10", "100", "all"], typed)
+}
+
+/// Those of some words that begin with `typed`.
+fn begun(words: &[&str], typed: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = typed.to_string_lossy();
+    let begun = words.iter().filter(|word| word.starts_with(&*typed));
+    begun.enumerate().map(|(at, word)| CompletionCandidate::new(*word).display_order(Some(at))).collect()
 }
 
 /// The kinds of Reuse Inputs, up to where the value begins.

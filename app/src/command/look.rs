@@ -1,24 +1,23 @@
-//! The commands that only look: `list`, `show`, `diff`, `logs`, `cat`.
+//! The commands that only look at one Task: `show`, `diff`, `logs`, `cat`.
 
-use crate::cli::{CatArguments, DiffArguments, ListArguments, LogsArguments, Place, ShowArguments};
+use crate::cli::{CatArguments, DiffArguments, LogsArguments, Place, ShowArguments};
 use crate::exit_code::ExitCode;
-use crate::failure::{Failure, FailureKind, one_line};
+use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
-use crate::output::list::{Layout, ListWriter, Listing};
 use crate::output::stdout::{self, unwritten};
 use crate::output::{changes, columns, record_json, report_json, show as shown, text};
 use crate::use_case::list::events;
 use crate::use_case::open_tasks::{self, Meant};
 use crate::use_case::select::{self, Selected};
 use crate::use_case::verify;
-use crate::use_case::{cat as find, diff as walk, list as listing, logs as copying};
+use crate::use_case::{cat as find, diff as walk, logs as copying};
 use crate::wiring::{self, Store};
 use isobox_domain::archive_name::ArchiveName;
 use isobox_domain::escape::Escaped;
 use isobox_domain::record::TaskRecord;
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::task_id::{AttemptName, TaskSelector};
-use isobox_domain::task_state::{Standing, TaskState};
+use isobox_domain::task_state::Standing;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -106,62 +105,6 @@ fn open(store: &Store, selector: &TaskSelector, shown: &str) -> Option<Failure> 
         ),
     };
     Some(Failure::new(FailureKind::TaskNotFound, format!("{task} {what}")).with_hint(hint))
-}
-
-/// Lists the tasks of a store. What is damaged is told, and ends the command with the store's exit code.
-pub(super) fn list(console: Console, arguments: &ListArguments) -> Result<ExitCode, Failure> {
-    let store = Store::find(&arguments.place, None)?;
-    let out = stdout::for_documents();
-    let mut writer = match arguments.json {
-        true => ListWriter::document(out).map_err(unwritten)?,
-        false => ListWriter::table(out, Layout { now: wiring::clock().now(), columns: columns::of_stdout() }),
-    };
-    let is_wanted =
-        |state: TaskState| arguments.state.is_empty() || arguments.state.iter().any(|wanted| wanted.0 == state);
-    let mut met = listing::Met::default();
-    for attempt in open_tasks::look(&store.open_tasks_ports())? {
-        met.standing(attempt.draft().task, attempt.draft().attempt);
-        let state = if open_tasks::is_running(&*attempt) { TaskState::Running } else { TaskState::Interrupted };
-        if is_wanted(state) {
-            writer.add_open(attempt.draft(), state).map_err(unwritten)?;
-        }
-    }
-    let (mut damaged, mut reviewable) = (0u64, 0u64);
-    listing::list(&listing::Ports { records: store.records() }, met, &mut |listed| match listed {
-        Ok(listed) => {
-            let state = listed.state();
-            let is_reviewable = state == TaskState::Unreviewed && text::is_reviewable(&listed.record);
-            reviewable += u64::from(is_reviewable);
-            if is_wanted(state) { writer.add(&listed).map_err(unwritten) } else { Ok(()) }
-        }
-        Err(error) => {
-            damaged += 1;
-            console.warning(&one_line(&Failure::from(error)));
-            Ok(())
-        }
-    })?;
-    let is_empty = writer.finish().map_err(unwritten)? == Listing::Empty && damaged == 0;
-    if !arguments.json {
-        tell_next(console, arguments, is_empty, reviewable);
-    }
-    Ok(if damaged == 0 { ExitCode::SUCCESS } else { ExitCode::STORE })
-}
-
-/// Tells below a listing what to do next.
-fn tell_next(console: Console, arguments: &ListArguments, is_empty: bool, reviewable: u64) {
-    if is_empty {
-        console.line(match arguments.state.is_empty() {
-            true => "there is no task yet: `isobox tool -- CMD` or `isobox run -- CMD` makes one",
-            false => "no task is in that state",
-        });
-    }
-    if reviewable > 0 && stdout::is_terminal() {
-        let results = text::counted(reviewable, "result");
-        let flags = arguments.place.flags();
-        console.line(&format!(
-            "\n{results} to review, next: isobox show{flags} TASK, then isobox promote or reject{flags} TASK"
-        ));
-    }
 }
 
 /// Says on a terminal, which would show nothing, that there is nothing.

@@ -51,7 +51,10 @@ on a terminal, and sentences are broken where the terminal ends. For programs:
                    `schema: \"isobox.THING/v1\"`, full ids, and times in UTC:
                    audit check, audit checkpoint, audit rebuild, diff, doctor,
                    export, import, list, policy check, policy show, show, store
-                   compact, store prune, update, verify, version, workspace list
+                   compact, store prune, store repair, store stat, update,
+                   verify, version, workspace list
+  --jsonl          the same, one document of schema isobox.task/v1 a line, as
+                   they are found: list
   --json-errors    errors on standard error, one document of schema
                    isobox.error/v1 each; with every command
   --events         what happens to a task, one document of schema

@@ -2,31 +2,20 @@
 
 use isobox_domain::change::ChangeSummary;
 use isobox_domain::enforcement::Enforcement;
-use isobox_domain::escape::Escaped;
 use isobox_domain::outcome::Exit;
-use isobox_domain::record::{RecordedArgument, TaskRecord};
+use isobox_domain::record::{RecordedArgument, ShownCommand, TaskRecord, shown_word};
 use isobox_domain::task_id::AttemptName;
 use isobox_domain::task_state::Standing;
 use isobox_domain::timestamp::Timestamp;
 
 /// A command as a person could type it; words that a shell would take apart are quoted, hostile bytes escaped.
 pub(crate) fn command(arguments: &[RecordedArgument]) -> String {
-    arguments.iter().map(|argument| word(&argument.shown)).collect::<Vec<_>>().join(" ")
+    ShownCommand(arguments).to_string()
 }
 
 /// One word of a command line, as a person could type it.
 pub(crate) fn word(bytes: &[u8]) -> String {
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./=:,@%+*".contains(byte);
-    if !bytes.is_empty() && bytes.iter().all(is_plain) {
-        return String::from_utf8_lossy(bytes).into_owned();
-    }
-    let escaped = Escaped(bytes).to_string();
-    // Backslashes stand for themselves between plain quotes, and begin an escape between those of `$'…'`; see bash(1).
-    let unescaped = String::from_utf8_lossy(bytes);
-    match escaped.replace("\\\\", "\\") == unescaped {
-        true => format!("'{}'", unescaped.replace('\'', "'\\''")),
-        false => format!("$'{}'", escaped.replace('\'', "\\'")),
-    }
+    shown_word(bytes)
 }
 
 /// A Task, and which attempt of it is meant where it has more than one.
@@ -46,6 +35,30 @@ pub(crate) fn age(moment: Timestamp, now: Timestamp) -> String {
         3600..86_400 => format!("{}h", seconds / 3600),
         _ => format!("{}d", seconds / 86_400),
     }
+}
+
+/// How long something took: `120ms`, `5.2s`, `3m20s`, `2h05m`, `3d04h`.
+pub(crate) fn duration(ms: u64) -> String {
+    let (seconds, minutes, hours) = (ms / 1000, ms / 60_000, ms / 3_600_000);
+    match seconds {
+        0 => format!("{ms}ms"),
+        1..60 => format!("{seconds}.{}s", ms % 1000 / 100),
+        60..3600 => format!("{minutes}m{:02}s", seconds % 60),
+        3600..86_400 => format!("{hours}h{:02}m", minutes % 60),
+        _ => format!("{}d{:02}h", hours / 24, hours % 24),
+    }
+}
+
+/// An amount of bytes in its largest unit: `512 B`, `1.5 KiB`, `20.0 GiB`.
+pub(crate) fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    // Ten bits a unit; a tenth is cut off, not rounded, so that 1023.9 never reads as the next unit.
+    let unit = ((bytes.ilog2() / 10) as usize).min(UNITS.len());
+    let tenths = (u128::from(bytes) * 10) >> (10 * unit);
+    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit - 1])
 }
 
 /// A number and its noun: `1 file`, `2 files`.
@@ -98,12 +111,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_reads_as_it_would_be_typed() {
-        let argument = |shown: &[u8]| RecordedArgument { shown: shown.to_vec(), masked_digest: None };
-        let shown = command(&[argument(b"sh"), argument(b"-c"), argument(b"echo 'a'\n"), argument(b"")]);
-        assert_eq!(shown, "sh -c $'echo \\'a\\'\\n' ''");
-        let shown = command(&[argument(b"printf"), argument(b"it's a\\n"), argument(b"\\\x1b\xff")]);
-        assert_eq!(shown, "printf 'it'\\''s a\\n' $'\\\\\\x1b\\xff'");
+    fn durations_and_bytes_are_told_in_their_largest_units() {
+        let durations = [0, 999, 1999, 59_999, 61_000, 3_600_000, 90_060_000].map(duration);
+        assert_eq!(durations, ["0ms", "999ms", "1.9s", "59.9s", "1m01s", "1h00m", "1d01h"]);
+        let amounts = [0, 1023, 1024, 1536, (1 << 20) - 1, 20 << 30, u64::MAX].map(bytes);
+        assert_eq!(amounts, ["0 B", "1023 B", "1.0 KiB", "1.5 KiB", "1023.9 KiB", "20.0 GiB", "15.9 EiB"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use isobox_domain::record::{RecordEntry, TaskRecord};
 use isobox_domain::task_id::TaskId;
 use isobox_domain::task_state::{Standing, TaskState};
 use isobox_ports::{RecordLog, StoreError};
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 /// What a listing touches.
 #[derive(Clone, Copy)]
@@ -15,20 +15,44 @@ pub(crate) struct Ports<'a> {
     pub(crate) records: &'a dyn RecordLog,
 }
 
-/// Tasks of which an attempt was met already, newest first. Those with one attempt alone are not kept: their number grows.
+/// Attempts that were met, newest first: of each Task, the first. Tasks with one attempt alone are not kept: their number
+/// grows.
 #[derive(Debug, Default)]
-pub(crate) struct Met(HashSet<TaskId>);
+pub(crate) struct Met(HashMap<TaskId, First>);
+
+/// The newest attempt of a Task.
+#[derive(Clone, Copy, Debug)]
+enum First {
+    /// It is not on record.
+    Open,
+    Recorded(RecordEntry),
+}
 
 impl Met {
-    /// How an attempt stands among those of its Task that were met.
-    pub(crate) fn standing(&mut self, task: TaskId, attempt: u32) -> Standing {
-        match (attempt, self.0.contains(&task)) {
-            (_, true) => Standing::Followed,
-            (1, false) => Standing::Newest,
-            (_, false) => {
-                self.0.insert(task);
-                Standing::Newest
-            }
+    /// Meets an attempt that is not on record yet, by the draft of its record.
+    pub(crate) fn meet_open(&mut self, draft: &TaskRecord) {
+        self.meet(draft.task, draft.attempt, First::Open);
+    }
+
+    /// Meets an attempt that is on record.
+    pub(crate) fn meet_recorded(&mut self, entry: &RecordEntry) {
+        self.meet(entry.task, entry.attempt, First::Recorded(*entry));
+    }
+
+    /// How an attempt that was met stands among those of its Task that were.
+    pub(crate) fn standing(&self, entry: &RecordEntry) -> Standing {
+        match self.0.get(&entry.task) {
+            None => Standing::Newest,
+            Some(First::Recorded(first)) if first.record == entry.record => Standing::Newest,
+            // A record of a first attempt that came after those of others was met before them.
+            Some(First::Recorded(first)) if first.committed_at < entry.committed_at => Standing::Newest,
+            Some(First::Open | First::Recorded(_)) => Standing::Followed,
+        }
+    }
+
+    fn meet(&mut self, task: TaskId, attempt: u32, first: First) {
+        if attempt > 1 {
+            self.0.entry(task).or_insert(first);
         }
     }
 }
@@ -73,7 +97,8 @@ pub(crate) fn listed(
     entry: &RecordEntry,
     met: &mut Met,
 ) -> Result<Option<Listed>, StoreError> {
-    let standing = met.standing(entry.task, entry.attempt);
+    met.meet_recorded(entry);
+    let standing = met.standing(entry);
     let Some(record) = records.load(&entry.record)? else { return Ok(None) };
     let events = events(records, &entry.record)?;
     Ok(Some(Listed { digest: entry.record, record, events, standing }))

@@ -24,19 +24,41 @@ pub(crate) enum Meant {
     Recorded(Box<Selected>),
 }
 
+/// How much later than its request a Task can be found on record by its time alone: clocks are put back.
+const CLOCK_ERROR_MS: u64 = 24 * 60 * 60 * 1000;
+
 /// The attempts that are not over and not on record, newest first.
 pub(crate) fn look(ports: &Ports<'_>) -> Result<Vec<Box<dyn OpenAttempt>>, StoreError> {
-    let mut open = ports.attempts.look()?;
-    // An import is no task.
+    let open = attempts_at_tasks(ports.attempts)?;
+    match open.is_empty() {
+        true => Ok(open),
+        false => Ok(not_on_record(open, ports.records.list()?.filter_map(Result::ok))),
+    }
+}
+
+/// What is not over: an import is no task.
+pub(crate) fn attempts_at_tasks(attempts: &dyn OpenAttempts) -> Result<Vec<Box<dyn OpenAttempt>>, StoreError> {
+    let mut open = attempts.look()?;
     open.retain(|attempt| !is_draft(attempt.draft()));
+    Ok(open)
+}
+
+/// Those of the `open` attempts that none of the `entries`, newest first, is the record of; newest first.
+pub(crate) fn not_on_record(
+    mut open: Vec<Box<dyn OpenAttempt>>,
+    entries: impl Iterator<Item = RecordEntry>,
+) -> Vec<Box<dyn OpenAttempt>> {
     // What goes on with one that is on record is the removal of its Workspace alone.
-    if !open.is_empty() {
-        for entry in ports.records.list()?.filter_map(Result::ok) {
-            open.retain(|attempt| !is_record_of(&entry, &**attempt));
+    for entry in entries {
+        // No record is older than the request of its Task.
+        let latest_ms = entry.committed_at.unix_ms() + CLOCK_ERROR_MS;
+        if open.iter().all(|attempt| latest_ms < attempt.draft().created_at.unix_ms()) {
+            break;
         }
+        open.retain(|attempt| !is_record_of(&entry, &**attempt));
     }
     open.sort_by_key(|attempt| std::cmp::Reverse(attempt.draft().created_at));
-    Ok(open)
+    open
 }
 
 /// Whether a process carries the attempt out: one that records what a killed one left does not.

@@ -1,6 +1,7 @@
 //! Tests of the use cases on fakes: what is left when they are over, whatever failed on the way.
 
 mod attempts;
+mod find;
 mod open_tasks;
 mod promotions;
 mod recoveries;

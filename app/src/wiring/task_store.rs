@@ -3,10 +3,10 @@
 use super::{FsTaskStore, FsViews, Location, open_store};
 use crate::cli::Place;
 use crate::failure::{Failure, FailureKind};
-use crate::use_case::repair;
+use crate::use_case::{find, repair};
 use isobox_domain::escape::Escaped;
 use isobox_domain::task_id::TaskSelector;
-use isobox_ports::{Archiver, Attempts, ObjectStore, OpenAttempts, RecordLog, Verifier};
+use isobox_ports::{Archiver, Attempts, Measurer, ObjectStore, OpenAttempts, RecordLog, Verifier};
 use isobox_store::FsArchive;
 use std::path::{Path, PathBuf};
 
@@ -82,6 +82,17 @@ impl Store {
     /// What verifies it.
     pub(crate) fn verifier(&self) -> &dyn Verifier {
         &*self.store
+    }
+
+    /// What measures it.
+    pub(crate) fn measurer(&self) -> Result<&dyn Measurer, Failure> {
+        Ok(self.own("measure")?)
+    }
+
+    /// The ports of a search for Tasks.
+    pub(crate) fn find_ports(&self) -> Result<find::Ports<'_>, Failure> {
+        let own = self.own("list")?;
+        Ok(find::Ports { listings: own, attempts: own, objects: own })
     }
 
     /// Its objects.

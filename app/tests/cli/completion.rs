@@ -137,6 +137,7 @@ fn every_shell_completes_commands_flags_and_values() {
         shell.complete("isobox help exit-c\t", "exit-codes", "128+n");
         shell.complete("isobox man workspace disp\t", "dispose", ".SH NAME");
         shell.complete("isobox list --state unrev\t", "unreviewed", "STATE");
+        shell.complete("isobox list --sort dur\t --since yes\t --limit al\t", "all", "DURATION");
         shell.complete("isobox run --backend ho\t -q -- echo o''ver", "host", "over");
         shell.complete("isobox run --backend host --network inh\t -q -- echo o''ver", "inherited", "over");
     }

@@ -9,6 +9,7 @@ mod completion;
 mod doctor;
 mod init;
 mod learn;
+mod list;
 mod look;
 mod place;
 mod policy;

@@ -40,8 +40,8 @@ impl Checker<'_> {
                 },
                 "const" => found == value,
                 "enum" => value.as_array().expect("values").contains(found),
-                "minimum" => found.as_u64() >= value.as_u64(),
-                "maximum" => found.as_u64() <= value.as_u64(),
+                "minimum" => found.as_f64() >= value.as_f64(),
+                "maximum" => found.as_f64() <= value.as_f64(),
                 "pattern" => found.as_str().is_some_and(|text| matches(value.as_str().expect("a pattern"), text)),
                 "anyOf" => value.as_array().expect("schemas").iter().any(|schema| self.is_met(schema, found)),
                 "required" => {
@@ -91,6 +91,7 @@ fn is_of_type(found: &Value, name: &str) -> bool {
         "array" => found.is_array(),
         "string" => found.is_string(),
         "integer" => found.is_u64() || found.is_i64(),
+        "number" => found.is_number(),
         "boolean" => found.is_boolean(),
         "null" => found.is_null(),
         other => panic!("this test does not know the type {other}"),

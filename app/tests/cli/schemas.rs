@@ -9,7 +9,7 @@ use std::fs;
 #[test]
 fn the_list_and_every_record_are_described() {
     let project = Project::initialised(User::Current);
-    assert_described("list", &json!({ "schema": "isobox.list/v1", "tasks": [] }));
+    assert_described("list", &json!({ "schema": "isobox.list/v1", "tasks": [], "not_shown": 0, "not_looked_at": 0 }));
     tool(&project, "true");
     let changing =
         "echo said; echo no >&2; echo change >> README.md; rm run.sh; mkdir empty; ln -s /etc l; printf x > $'a\\377'";
@@ -27,6 +27,16 @@ fn the_list_and_every_record_are_described() {
     assert_described("list", &list);
     let tasks = list["tasks"].as_array().expect("tasks");
     assert_eq!(tasks.len(), 7);
+    let lines = project.isobox(&["list", "--jsonl"]).stdout;
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).expect("a document")).collect();
+    for (line, task) in lines.iter().zip(tasks) {
+        assert_described("task", line);
+        assert_eq!((&line["id"], &line["schema"]), (&task["id"], &json!("isobox.task/v1")));
+    }
+    assert_eq!(lines.len(), 7);
+    let stat = document(&project.isobox(&["store", "stat", "--json"]));
+    assert_described("store-stat", &stat);
+    assert_eq!((&stat["kinds"]["records"]["count"], &stat["kinds"]["events"]["count"]), (&json!(7), &json!(2)));
     for task in tasks {
         let record = task["record"].as_str().expect("a digest");
         let shown = document(&project.isobox(&["show", "--json", record]));
@@ -108,7 +118,7 @@ fn what_was_exported_and_what_an_import_took_over_is_described() {
 }
 
 /// Every command that takes `--json`, and the schema of what it prints then.
-const DOCUMENTS: [(&str, &str); 18] = [
+const DOCUMENTS: [(&str, &str); 19] = [
     ("audit check", "audit-check"),
     ("audit checkpoint", "audit-checkpoint"),
     ("audit rebuild", "audit-rebuild"),
@@ -123,6 +133,7 @@ const DOCUMENTS: [(&str, &str); 18] = [
     ("store compact", "store-compact"),
     ("store prune", "store-prune"),
     ("store repair", "repair"),
+    ("store stat", "store-stat"),
     ("update", "update"),
     ("verify", "verify"),
     ("version", "version"),

@@ -1,6 +1,6 @@
 //! The Task Record that stands for a v1 record.
 
-use super::{V1Record, ending, moment};
+use super::{V1Record, ending};
 use crate::content::ContentId;
 use crate::enforcement::{Control, ControlReport, Enforcement};
 use crate::event::{Confirmation, Event, EventKind, Promoted};
@@ -11,7 +11,7 @@ use crate::record::{OutputLoss, RecordedArgument, SandboxKind, TaskArtifacts, Ta
 use crate::repo_path::RepoPath;
 use crate::source::WorkspaceSource;
 use crate::task_id::TaskId;
-use crate::timestamp::Timestamp;
+use crate::timestamp::{Timestamp, rfc3339};
 
 /// The extension that says where a record comes from.
 pub const ORIGIN_EXTENSION: &str = "origin";
@@ -102,7 +102,7 @@ impl V1Record {
     }
 
     fn tell_request(&self, record: &mut TaskRecord) {
-        match moment::parse(&self.created_at) {
+        match rfc3339::parse(&self.created_at) {
             Some(created_at) => (record.created_at, record.ended_at) = (created_at, created_at),
             None => record.warnings.push("the v1 record does not say when it was made; this is the import".to_owned()),
         }

@@ -2,7 +2,9 @@
 
 mod audit_keys;
 mod installation;
+mod listings;
 mod machine;
+mod measurer;
 mod open_attempts;
 mod policy_pins;
 mod project_files;

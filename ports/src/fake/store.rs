@@ -33,7 +33,7 @@ pub(super) struct State {
     /// Records in the order in which they were committed, each with the digest of what is stored now.
     pub(super) records: Vec<(RecordEntry, TaskRecord)>,
     damaged: Vec<ContentId>,
-    events: Vec<StoredEvent>,
+    pub(super) events: Vec<StoredEvent>,
     pub(super) abandoned: Vec<Left>,
     /// Attempts that somebody has, by the number that they got.
     pub(super) running: BTreeMap<u64, Left>,

@@ -1,5 +1,6 @@
 //! What one pack or lane holds, in memory: found by a scan of its headers.
 
+use super::by_id::Listed;
 use super::{ChainEnd, Damage, Location, Pack, Row};
 use crate::pack_scan::{PackScan, Step};
 use isobox_domain::content::ContentId;
@@ -88,6 +89,17 @@ impl Contents {
     /// How many entries stand for themselves, outside of blocks.
     pub(super) fn alone(&self) -> usize {
         self.entries.values().filter(|found| !found.is_member).count()
+    }
+
+    /// All entries, in the order of what they name.
+    pub(super) fn listed(&self) -> Vec<Listed> {
+        self.entries.iter().map(|((id, offset), found)| (*id, *offset, *found)).collect()
+    }
+
+    /// All records, oldest first.
+    pub(super) fn into_rows(mut self) -> Vec<Row> {
+        self.rows.sort_by_key(Row::order);
+        self.rows
     }
 
     /// Where `id` stands.

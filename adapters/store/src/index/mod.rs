@@ -1,18 +1,26 @@
 //! What is committed, and where: from derived tables where there are some, else by a scan of the headers.
 
+mod by_id;
 mod contents;
-mod newest_first;
+mod event_filter;
+mod in_order;
 mod paged;
+mod rows;
+mod search;
+mod snapshot;
 mod source;
 mod table;
 
-pub(crate) use newest_first::NewestFirst;
+pub(crate) use by_id::ById;
+pub(crate) use in_order::InOrder;
+pub(crate) use snapshot::Extent;
 
 use crate::dir::{Access, Dir, is_no_file};
 use crate::error::{error, failed};
 use crate::layout::Layout;
 use crate::steps::step;
 use isobox_domain::content::{ContentId, parse_hex};
+use isobox_domain::listing::Direction;
 use isobox_domain::record::RecordEntry;
 use isobox_domain::timestamp::Timestamp;
 use isobox_ports::{StoreError, StoreErrorKind};
@@ -131,6 +139,11 @@ impl Mark {
     fn has_all_of(&self, pack: Pack) -> bool {
         matches!(pack, Pack::Sealed(id) if self.sealed.contains(&id))
     }
+
+    /// Whether a row was committed after it.
+    fn is_before(&self, row: &Row) -> bool {
+        self.ends.get(&row.lane).is_none_or(|end| row.sequence > *end)
+    }
 }
 
 /// What is known of a sealed pack as a whole.
@@ -152,12 +165,12 @@ pub(crate) struct Damage {
 }
 
 /// So often the packs are listed once more because one of them went.
-const MOST_LOOKS: usize = 16;
+pub(crate) const MOST_LOOKS: usize = 16;
 /// So many tables are kept open; those of more packs are opened whenever they are read.
 const KEPT: usize = 128;
 
 /// The lanes and packs that are known so far.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
     sources: Vec<Source>,
     /// Packs in whose place something else lies.
@@ -263,7 +276,7 @@ impl Index {
         for source in &mut self.sources {
             let is_named = matches!(source.pack, Pack::Sealed(pack) if self.named.contains(&pack));
             let found = source.locations(layout, id, is_named);
-            all.extend(found.map_err(failed("look up in", &source.pack.shown(layout)))?);
+            all.extend(found.map_err(|error| unread(source.pack, layout, error))?);
         }
         all.sort_by_key(|location| !location.is_certain);
         Ok(all)
@@ -274,7 +287,7 @@ impl Index {
         let mut all = Vec::new();
         for source in &mut self.sources {
             let found = source.events(layout, subject);
-            all.extend(found.map_err(failed("look up in", &source.pack.shown(layout)))?);
+            all.extend(found.map_err(|error| unread(source.pack, layout, error))?);
         }
         // A lane that is sealed while it is read is met twice.
         all.sort();
@@ -286,7 +299,7 @@ impl Index {
     pub(crate) fn is_pruned(&mut self, layout: &Layout, id: &ContentId) -> Result<bool, StoreError> {
         for source in &mut self.sources {
             let found = source.is_pruned(layout, id);
-            if found.map_err(failed("look up in", &source.pack.shown(layout)))? {
+            if found.map_err(|error| unread(source.pack, layout, error))? {
                 return Ok(true);
             }
         }
@@ -325,18 +338,12 @@ impl Index {
     pub(crate) fn rows_after(&self, layout: &Layout, mark: &Mark) -> Result<Vec<Row>, StoreError> {
         let mut found = Vec::new();
         for source in self.sources.iter().filter(|source| !mark.has_all_of(source.pack)) {
-            let mut rows = source.rows();
+            let mut rows = source.rows(Direction::Ascending);
             while let Some(row) = rows.next_row(layout).map_err(failed("list", &source.pack.shown(layout)))? {
-                let is_later = mark.ends.get(&row.lane).is_none_or(|end| row.sequence > *end);
-                found.extend(is_later.then_some(row));
+                found.extend(mark.is_before(&row).then_some(row));
             }
         }
         Ok(found)
-    }
-
-    /// Every committed record, newest first, as of now.
-    pub(crate) fn newest_first(&self) -> NewestFirst {
-        NewestFirst::new(self.sources.iter().map(Source::rows).collect())
     }
 
     /// The sealed packs.
@@ -382,6 +389,11 @@ impl Index {
     pub(crate) fn entries_in(&self, lane: u8) -> u64 {
         self.sources.iter().find(|source| source.pack == Pack::Lane(lane)).map_or(0, Source::len)
     }
+}
+
+// The path is put into words only where it is told: a listing looks into every pack for every record.
+fn unread(pack: Pack, layout: &Layout, error: io::Error) -> StoreError {
+    failed("look up in", &pack.shown(layout))(error)
 }
 
 /// Opens every lane that is there; `None` where something else lies in its place.

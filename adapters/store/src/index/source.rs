@@ -1,14 +1,18 @@
 //! One lane or sealed pack, as far as it is known: a derived table of its beginning, and the rest in memory.
 
+use super::by_id::{Entries, Stream};
 use super::contents::Contents;
+use super::event_filter::EventFilter;
 use super::paged::PagedFile;
-use super::table::{self, RowReader, Table};
+use super::rows::Rows;
+use super::table::{self, Table};
 use super::{ChainEnd, Damage, Location, Pack, Row, lane_name, readable};
 use crate::dir::{Access, Dir};
 use crate::lane_tail::commit_ending_at;
 use crate::layout::{Layout, Tables};
 use crate::random::random_name;
 use isobox_domain::content::ContentId;
+use isobox_domain::listing::Direction;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
@@ -25,7 +29,7 @@ pub(super) enum Keep {
     Closed,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Source {
     pub(super) pack: Pack,
     inode: u64,
@@ -33,6 +37,8 @@ pub(super) struct Source {
     /// Whether a table could not be written, as on read-only media.
     is_unsaved: bool,
     table: Option<Table>,
+    /// Which events the table has.
+    filter: EventFilter,
     contents: Contents,
 }
 
@@ -43,7 +49,8 @@ impl Source {
         let table = find_table(layout, pack, file, metadata.len(), keep)?;
         let contents = contents_behind(table.as_ref());
         let is_unsaved = layout.tables == Tables::Untouched;
-        let mut source = Self { pack, inode: metadata.ino(), keep, is_unsaved, contents, table };
+        let (inode, filter) = (metadata.ino(), EventFilter::default());
+        let mut source = Self { pack, inode, keep, is_unsaved, contents, table, filter };
         source.scan(layout, file, readable(metadata.len()))?;
         Ok(source)
     }
@@ -107,7 +114,12 @@ impl Source {
 
     /// The events about `subject`.
     pub(super) fn events(&mut self, layout: &Layout, subject: &ContentId) -> io::Result<Vec<ContentId>> {
-        let mut found = self.look_up(layout, |table, _| table.events(subject))?;
+        let may_have = self.table.as_ref().map_or(Ok(false), |table| self.filter.may_have(table, subject));
+        let mut found = match may_have {
+            Ok(false) => Vec::new(),
+            // What is wrong with the table is dealt with below.
+            Ok(true) | Err(_) => self.look_up(layout, |table, _| table.events(subject))?,
+        };
         found.extend(self.contents.events(subject));
         Ok(found)
     }
@@ -154,12 +166,42 @@ impl Source {
         self.contents.chain_ends.get(&lane).or(in_table).copied()
     }
 
-    /// Its records from the newest back, as of now.
-    pub(super) fn rows(&self) -> Rows {
+    /// Its records, as of now.
+    pub(super) fn rows(&self, direction: Direction) -> Rows {
         let mut recent = self.contents.rows.clone();
         recent.sort_by_key(Row::order);
-        let left = self.table.as_ref().map_or(0, Table::row_count);
-        Rows { pack: self.pack, recent, table: self.table.as_ref().map(Table::row_reader), left }
+        let count = self.table.as_ref().map_or(0, Table::row_count);
+        Rows::new(self.pack, (self.table.as_ref().map(Table::row_reader), count), recent, direction)
+    }
+
+    /// The number of its inode.
+    pub(super) fn inode(&self) -> u64 {
+        self.inode
+    }
+
+    /// How many records it has.
+    pub(super) fn row_count(&self) -> u64 {
+        self.table.as_ref().map_or(0, Table::row_count) + self.contents.rows.len() as u64
+    }
+
+    /// How many records it says were pruned.
+    pub(super) fn pruned_count(&self) -> u64 {
+        self.table.as_ref().map_or(0, |table| u64::from(table.pruned)) + self.contents.pruned.len() as u64
+    }
+
+    /// Its entries in the order of what they name, as of now.
+    pub(super) fn streams(&self, is_named: bool) -> impl Iterator<Item = Stream> {
+        let stream = move |entries, count| Stream { pack: self.pack, is_named, entries, next: 0, count };
+        let table = self.table.as_ref();
+        let table = table.map(|table| stream(Entries::Table(table.entry_reader()), table.entry_count()));
+        let memory = self.contents.listed();
+        let count = memory.len() as u64;
+        table.into_iter().chain([stream(Entries::Memory(memory), count)])
+    }
+
+    /// The end of its last COMMIT.
+    pub(super) fn settled_end(&self) -> u64 {
+        self.contents.end
     }
 
     // With a table, what is known of the file takes no memory, and the next process need not find it out.
@@ -177,43 +219,7 @@ impl Source {
         let Some(table) = open_table(layout, self.pack, self.keep)? else { return Ok(()) };
         self.contents = contents_behind(Some(&table));
         self.table = Some(table);
-        Ok(())
-    }
-}
-
-/// Records of one source, from the newest back.
-#[derive(Debug)]
-pub(super) struct Rows {
-    pack: Pack,
-    recent: Vec<Row>,
-    table: Option<RowReader>,
-    /// Rows of the table that are left.
-    left: u64,
-}
-
-impl Rows {
-    pub(super) fn next_row(&mut self, layout: &Layout) -> io::Result<Option<Row>> {
-        if let Some(row) = self.recent.pop() {
-            return Ok(Some(row));
-        }
-        let Some(table) = self.table.as_mut().filter(|_| self.left > 0) else { return Ok(None) };
-        match table.row(self.left - 1) {
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                self.read_from_pack(layout)?;
-                Ok(self.recent.pop())
-            }
-            row => {
-                self.left -= 1;
-                row.map(Some)
-            }
-        }
-    }
-
-    fn read_from_pack(&mut self, layout: &Layout) -> io::Result<()> {
-        self.recent = scan_whole(layout, self.pack)?.rows;
-        self.recent.sort_by_key(Row::order);
-        self.recent.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
-        self.table = None;
+        self.filter = EventFilter::default();
         Ok(())
     }
 }
@@ -223,7 +229,7 @@ fn contents_behind(table: Option<&Table>) -> Contents {
     Contents { end: table.covered, last: Some(table.belongs_to), ..Contents::default() }
 }
 
-fn scan_whole(layout: &Layout, pack: Pack) -> io::Result<Contents> {
+pub(super) fn scan_whole(layout: &Layout, pack: Pack) -> io::Result<Contents> {
     let file = pack.open(layout)?;
     let mut contents = Contents::default();
     contents.scan(layout.format.store, pack, &file, file.metadata()?.len())?;

@@ -2,6 +2,7 @@
 
 use super::contents::{Contents, Found, location};
 use super::paged::{PagedFile, Pages, to_pages};
+use super::search::{lower_bound, portion};
 use super::{ChainEnd, Damage, Location, Pack, Row};
 use isobox_domain::content::ContentId;
 use isobox_domain::record::RecordEntry;
@@ -37,6 +38,8 @@ pub(crate) struct Table {
     pub(super) pruned: u32,
     /// Entries that stand for themselves, outside of blocks.
     pub(super) alone: u32,
+    /// How many entries have ids that begin with this byte or a lesser one.
+    fan_out: Box<[u32]>,
     pub(super) named: BTreeSet<ContentId>,
     pub(super) damage: Vec<Damage>,
     pub(super) chain_ends: BTreeMap<u8, ChainEnd>,
@@ -120,11 +123,12 @@ impl Table {
         let (covered, belongs_to) = (reader.u64()?, reader.id()?);
         let [entries, rows, events, named, damage, chains, alone, pruned] = [0; 8].map(|_: u8| reader.u32());
         let (entries, rows, events, alone, pruned) = (entries?, rows?, events?, alone?, pruned?);
+        let fan_out = (0..256).map(|_| reader.u32()).collect::<io::Result<_>>()?;
         reader.at = pruned_at(entries, rows, events) + PRUNED * u64::from(pruned);
         let named = (0..named?).map(|_| reader.id()).collect::<io::Result<_>>()?;
         let damage = (0..damage?).map(|_| reader.damage(pack)).collect::<io::Result<_>>()?;
         let chain_ends = (0..chains?).map(|_| reader.chain_end()).collect::<io::Result<_>>()?;
-        Ok(Self { file, covered, belongs_to, entries, rows, events, pruned, alone, named, damage, chain_ends })
+        Ok(Self { file, covered, belongs_to, entries, rows, events, pruned, alone, fan_out, named, damage, chain_ends })
     }
 
     /// How many entries there are.
@@ -142,37 +146,46 @@ impl Table {
         RowReader { reader: Reader { pages: Pages::new(self.file.clone()), at: 0 }, start: rows_at(self.entries) }
     }
 
+    /// A reader of its entries.
+    pub(super) fn entry_reader(&self) -> EntryReader {
+        EntryReader { reader: Reader { pages: Pages::new(self.file.clone()), at: 0 } }
+    }
+
     /// Where `id` stands.
     pub(super) fn locations(&self, pack: Pack, id: &ContentId, is_named: bool) -> io::Result<Vec<Location>> {
-        let mut reader = self.reader()?;
-        let first = id.as_bytes()[0];
-        let start = if first == 0 { 0 } else { reader.fan_out(first - 1)? };
-        let (mut low, end) = (u64::from(start), u64::from(reader.fan_out(first)?).min(u64::from(self.entries)));
-        let mut high = end;
-        while low < high {
-            let middle = low.midpoint(high);
-            if reader.seek(HEADER + FAN_OUT + ENTRY * middle).id()? < *id { low = middle + 1 } else { high = middle }
+        let first = usize::from(id.as_bytes()[0]);
+        let start = if first == 0 { 0 } else { u64::from(self.fan_out[first - 1]) };
+        let end = u64::from(self.fan_out[first].min(self.entries));
+        if start >= end {
+            return Ok(Vec::new());
         }
+        let mut entries = EntryReader { reader: self.reader()? };
+        let guess = start + portion(&id.as_bytes()[1..], end - start);
+        let mut at = lower_bound(start..end, guess, |number| Ok(entries.id(number)? < *id))?;
         let mut found = Vec::new();
-        while low < end && reader.seek(HEADER + FAN_OUT + ENTRY * low).id()? == *id {
-            let (offset, entry) = (reader.u64()?, reader.found()?);
+        while at < end && entries.id(at)? == *id {
+            let (_, offset, entry) = entries.entry(at)?;
             if is_named || !entry.is_loose {
                 found.push(location(pack, offset, entry));
             }
-            low += 1;
+            at += 1;
         }
         Ok(found)
     }
 
     /// The events about `subject`.
     pub(super) fn events(&self, subject: &ContentId) -> io::Result<Vec<ContentId>> {
-        let mut reader = self.reader()?;
         let (start, end) = (rows_at(self.entries) + ROW * u64::from(self.rows), u64::from(self.events));
-        let mut low = reader.first_from(subject, start, EVENT, end)?;
+        if end == 0 {
+            return Ok(Vec::new());
+        }
+        let mut reader = self.reader()?;
+        let guess = portion(subject.as_bytes(), end);
+        let mut at = lower_bound(0..end, guess, |number| Ok(reader.seek(start + EVENT * number).id()? < *subject))?;
         let mut found = Vec::new();
-        while low < end && reader.seek(start + EVENT * low).id()? == *subject {
+        while at < end && reader.seek(start + EVENT * at).id()? == *subject {
             found.push(reader.id()?);
-            low += 1;
+            at += 1;
         }
         Ok(found)
     }
@@ -184,7 +197,8 @@ impl Table {
         }
         let mut reader = self.reader()?;
         let (start, end) = (pruned_at(self.entries, self.rows, self.events), u64::from(self.pruned));
-        let at = reader.first_from(id, start, PRUNED, end)?;
+        let guess = portion(id.as_bytes(), end);
+        let at = lower_bound(0..end, guess, |number| Ok(reader.seek(start + PRUNED * number).id()? < *id))?;
         Ok(at < end && reader.seek(start + PRUNED * at).id()? == *id)
     }
 
@@ -193,6 +207,21 @@ impl Table {
         let mut reader = self.reader()?;
         reader.seek(pruned_at(self.entries, self.rows, self.events) + PRUNED * from);
         (from..u64::from(self.pruned).min(from + most)).map(|_| reader.id()).collect()
+    }
+
+    /// How many events there are.
+    pub(super) fn event_count(&self) -> u64 {
+        u64::from(self.events)
+    }
+
+    /// Hands the subject of every event to `each`.
+    pub(super) fn each_subject(&self, mut each: impl FnMut(&ContentId)) -> io::Result<()> {
+        let mut reader = self.reader()?;
+        let start = rows_at(self.entries) + ROW * u64::from(self.rows);
+        (0..u64::from(self.events)).try_for_each(|number| {
+            each(&reader.seek(start + EVENT * number).id()?);
+            Ok(())
+        })
     }
 
     fn reader(&self) -> io::Result<Reader> {
@@ -224,6 +253,23 @@ impl RowReader {
         let (task, attempt) = (TaskId::new(reader.array()?), reader.u32()?);
         let entry = RecordEntry { task, attempt, record: reader.id()?, committed_at };
         Ok(Row { entry, lane, sequence })
+    }
+}
+
+/// Reads entries by their number, in ascending order of what they name and where they stand.
+#[derive(Debug)]
+pub(super) struct EntryReader {
+    reader: Reader,
+}
+
+impl EntryReader {
+    pub(super) fn entry(&mut self, number: u64) -> io::Result<(ContentId, u64, Found)> {
+        let id = self.id(number)?;
+        Ok((id, self.reader.u64()?, self.reader.found()?))
+    }
+
+    fn id(&mut self, number: u64) -> io::Result<ContentId> {
+        self.reader.seek(HEADER + FAN_OUT + ENTRY * number).id()
     }
 }
 
@@ -260,20 +306,6 @@ impl Reader {
 
     fn time(&mut self) -> io::Result<Timestamp> {
         Timestamp::from_unix_ms(self.u64()?).ok_or_else(invalid)
-    }
-
-    /// The number of the first of `count` rows of `width` bytes from `start` on whose id is not below `id`.
-    fn first_from(&mut self, id: &ContentId, start: u64, width: u64, count: u64) -> io::Result<u64> {
-        let (mut low, mut high) = (0, count);
-        while low < high {
-            let middle = u64::midpoint(low, high);
-            if self.seek(start + width * middle).id()? < *id { low = middle + 1 } else { high = middle }
-        }
-        Ok(low)
-    }
-
-    fn fan_out(&mut self, first: u8) -> io::Result<u32> {
-        self.seek(HEADER + 4 * u64::from(first)).u32()
     }
 
     fn found(&mut self) -> io::Result<Found> {

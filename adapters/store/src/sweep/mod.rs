@@ -48,6 +48,11 @@ impl Collector for FsTaskStore {
     }
 }
 
+/// What the next round of a sweep removes.
+pub(crate) fn unswept(store: &FsTaskStore) -> Result<HashSet<ContentId>, StoreError> {
+    Ok(Round::gather(store, &HashSet::new())?.dead)
+}
+
 /// What goes in one round.
 struct Round<'a> {
     store: &'a FsTaskStore,

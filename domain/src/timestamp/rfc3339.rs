@@ -1,10 +1,10 @@
-//! Moments as the existing tool writes them: RFC 3339.
+//! Moments as RFC 3339 writes them.
 
 use crate::timestamp::Timestamp;
 
 /// The moment that `text` names, such as `2026-01-01T00:00:37.123456789Z` or `…+02:00`; `None` if it is no moment between
 /// the years 2000 and 2199. What is finer than a millisecond is cut off.
-pub(super) fn parse(text: &str) -> Option<Timestamp> {
+pub(crate) fn parse(text: &str) -> Option<Timestamp> {
     let (date, rest) = (text.get(..10)?, text.get(10..)?);
     let rest = rest.strip_prefix(['T', 't'])?;
     let (time, rest) = (rest.get(..8)?, rest.get(8..)?);
