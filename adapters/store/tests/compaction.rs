@@ -220,21 +220,6 @@ fn those_that_publish_read_list_and_verify_meanwhile_notice_nothing() {
         scope.spawn(move || busy(&|store| assert!(listed(store).len() >= 100)));
         scope.spawn(move || {
             busy(&|store| {
-                let listing = store.begin_listing().unwrap();
-                let from =
-                    |direction| listing.entries(direction).map(|entry| entry.unwrap().record).collect::<Vec<_>>();
-                let (mut newest, oldest) = (from(Direction::Descending), from(Direction::Ascending));
-                newest.reverse();
-                assert_eq!(newest, oldest);
-                assert_eq!(newest.iter().collect::<BTreeSet<_>>().len(), newest.len());
-                assert!(newest.len() >= 100);
-            });
-        });
-        scope.spawn(move || {
-            busy(&|store| assert!(store.measure(&|_| {}).unwrap().of(ContentKind::Record).count >= 100))
-        });
-        scope.spawn(move || {
-            busy(&|store| {
                 for entry in store.list().unwrap().take(20) {
                     assert!(reads_whole(store, &entry.unwrap().record));
                 }
@@ -251,6 +236,48 @@ fn those_that_publish_read_list_and_verify_meanwhile_notice_nothing() {
     });
     assert_eq!(listed(&fresh()).len(), 280);
     assert_sound(records.path());
+}
+
+#[test]
+fn those_that_list_and_measure_meanwhile_find_everything_once() {
+    let (records, store) = new_store();
+    for n in 0..100 {
+        publish(&store, n, &noise(n, 2000));
+    }
+    let is_over = AtomicBool::new(false);
+    let fresh = || FsTaskStore::create(records.path()).unwrap();
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(move || {
+            let store = fresh();
+            for n in 0..150 {
+                publish(&store, 1000 + n, &noise(n % 10, 3000));
+            }
+        });
+        let busy = |work: &(dyn Fn(&FsTaskStore) + Sync)| {
+            let store = fresh();
+            while !is_over.load(Ordering::Relaxed) {
+                work(&store);
+            }
+        };
+        scope.spawn(move || busy(&|store| drop(compact(store))));
+        scope.spawn(move || busy(&assert_lists_each_once));
+        scope.spawn(move || {
+            busy(&|store| assert!(store.measure(&|_| {}).unwrap().of(ContentKind::Record).count >= 100));
+        });
+        writer.join().unwrap();
+        is_over.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(listed(&fresh()).len(), 250);
+}
+
+fn assert_lists_each_once(store: &FsTaskStore) {
+    let listing = store.begin_listing().unwrap();
+    let from = |direction| listing.entries(direction).map(|entry| entry.unwrap().record).collect::<Vec<_>>();
+    let (mut newest, oldest) = (from(Direction::Descending), from(Direction::Ascending));
+    newest.reverse();
+    assert_eq!(newest, oldest);
+    assert_eq!(newest.iter().collect::<BTreeSet<_>>().len(), newest.len());
+    assert!(newest.len() >= 100);
 }
 
 #[test]

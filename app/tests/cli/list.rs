@@ -85,7 +85,7 @@ fn what_tasks_are_ordered_by_is_shown() {
     let (project, _) = worked_in();
     let sorted = project.isobox(&["list", "--sort", "output"]).stdout;
     let rows: Vec<&str> = sorted.lines().collect();
-    assert!(rows[0].contains("  OUTPUT  STATE") && rows[1].contains("  6 B  unreviewed"), "{sorted}");
+    assert!(rows[0].contains("  OUTPUT  STATE") && rows[1].contains("  6 B  unchanged "), "{sorted}");
 }
 
 #[test]

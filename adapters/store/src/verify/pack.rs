@@ -150,7 +150,7 @@ impl<'a> PackCheck<'a> {
             if self.span.knows(&id) {
                 continue;
             }
-            match self.store.shared.known_locations(&id)?.is_empty() {
+            match self.is_missing(&id)? {
                 false => self.span.remember(id),
                 true => {
                     let records = match commit.committed {
@@ -166,6 +166,12 @@ impl<'a> PackCheck<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Whether no place is known where `id` was committed, also none that came since this began.
+    fn is_missing(&self, id: &ContentId) -> Result<bool, StoreError> {
+        let shared = &self.store.shared;
+        Ok(shared.known_locations(id)?.is_empty() && shared.fresh_locations(id)?.is_empty())
     }
 
     fn is_pruned(&self, record: &ContentId) -> Result<bool, StoreError> {

@@ -222,3 +222,37 @@ fn a_damaged_record_costs_its_own_row_alone() {
         assert_eq!((tasks.len(), damaged), (9, 1), "{key:?}");
     }
 }
+
+#[test]
+fn older_attempts_are_superseded_in_every_order_and_with_every_filter() {
+    let store = store();
+    for attempt in 2..4 {
+        let begun = store.begin(&TaskRecord { attempt, ..draft(5) }).expect("the fake begins");
+        store.publish(begun, &TaskRecord { attempt, ..record(5) }).expect("the fake publishes");
+    }
+    let watched = Watched::new(store);
+    let standing = |query: &Query| {
+        let ports = Ports { listings: &watched, attempts: &watched, objects: &watched.inner };
+        let mut attempts = Vec::new();
+        find(&ports, query, &mut |found| {
+            if let Ok(Found::Recorded(listed)) = found
+                && number(listed.record.task) == 5
+            {
+                attempts.push((listed.record.attempt, listed.state() == TaskState::Superseded));
+            }
+            Ok(())
+        })
+        .expect("nothing fails");
+        attempts.sort_unstable();
+        attempts
+    };
+    for key in [SortKey::Time, SortKey::Duration] {
+        for direction in [Direction::Ascending, Direction::Descending] {
+            let expected = [(1, true), (2, true), (3, false)];
+            assert_eq!(standing(&by(key, direction, Limit::All)), expected, "{key:?} {direction:?}");
+            let filter = Filter { states: vec![TaskState::Superseded], ..Filter::default() };
+            let query = Query { filter, ..by(key, direction, Limit::All) };
+            assert_eq!(standing(&query), expected[..2], "{key:?} {direction:?}");
+        }
+    }
+}
