@@ -8,7 +8,7 @@ mod reach;
 
 use crate::compact::{Rewrite, SealedPack, lock_compaction, remove, seal_idle_lanes};
 use crate::error::{damaged, failed};
-use crate::index::{Mark, Pack, Pass};
+use crate::index::{Location, Mark, Pack, Pass};
 use crate::large_reader::large_name;
 use crate::locks::lock_for_removal;
 use crate::steps::step;
@@ -69,6 +69,7 @@ impl<'a> Round<'a> {
         round.take_pruned(passed)?;
         if !round.dead.is_empty() {
             round.spare_what_stays()?;
+            round.keep_what_lanes_refer_to()?;
         }
         Ok(round)
     }
@@ -116,6 +117,31 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
+    /// Large artifacts that a lane refers to stay until that is sealed, and with them the records by which they are found then.
+    fn keep_what_lanes_refer_to(&mut self) -> Result<(), StoreError> {
+        let mut kept = HashSet::new();
+        for id in &self.dead {
+            let locations = self.store.shared.known_locations(id)?;
+            let is_held = |at: &Location| at.kind == EntryKind::Large && matches!(at.pack, Pack::Lane(_));
+            if locations.iter().any(is_held) {
+                kept.insert(*id);
+            }
+        }
+        if kept.is_empty() {
+            return Ok(());
+        }
+        for record in &self.records {
+            let mut refers = false;
+            let reached = reach(self.store, record, &mut |id| refers |= kept.contains(&id));
+            // Where not all can be known, it may refer to one.
+            if refers || reached.is_err() {
+                self.dead.remove(record);
+            }
+        }
+        self.dead.retain(|id| !kept.contains(id));
+        Ok(())
+    }
+
     /// Writes the packs that hold what is dead anew without it, and removes them, unless somebody relies on it by now.
     fn remove(mut self, mark: &Mark, tell: TellAdvance<'_>, swept: &mut Swept) -> Result<(), StoreError> {
         let shared = &self.store.shared;
@@ -131,7 +157,12 @@ impl<'a> Round<'a> {
             remove(shared, id).map_err(failed("remove", &Pack::Sealed(*id).shown(&shared.layout)))?;
             swept.bytes_before += bytes;
         }
+        drop(shared.fresh_index()?);
         for id in large.iter().filter(|id| !relied_on.contains(id)) {
+            // In a pack that stays, a reference without its file would be damage.
+            if !shared.known_locations(id)?.is_empty() {
+                continue;
+            }
             swept.large_bytes += remove_large(shared, id).map_err(failed("remove large artifact", &id.to_string()))?;
         }
         step("removed");
