@@ -112,7 +112,7 @@ struct Put<'a> {
     lane: Lane<'a>,
     compressor: Compressor,
     /// Entries of this put, as many as are remembered; further equal ones are stored twice.
-    added: HashSet<ContentId>,
+    added: HashSet<(EntryKind, ContentId)>,
 }
 
 impl<'a> Put<'a> {
@@ -163,11 +163,11 @@ impl<'a> Put<'a> {
     }
 
     fn add_small(&mut self, header: &EntryHeader, stored: &[u8], wanted: usize) -> Result<(), StoreError> {
-        if self.added.contains(&header.id) || self.count_stored(header, wanted)? == wanted {
+        if self.added.contains(&(header.kind, header.id)) || self.count_stored(header, wanted)? == wanted {
             return Ok(());
         }
         if self.added.len() < REMEMBERED {
-            self.added.insert(header.id);
+            self.added.insert((header.kind, header.id));
         }
         self.lane.append(header, stored)
     }
@@ -184,16 +184,18 @@ impl<'a> Put<'a> {
 
     // A hit counts only where it is durable with this put's own flush: in a sealed pack, which was flushed before it got
     // its name, or in this very lane. What lies in another lane may be a COMMIT whose flush has yet to come.
-    fn certain(&self, id: &ContentId) -> Result<Vec<Location>, StoreError> {
+    fn certain(&self, kind: EntryKind, id: &ContentId) -> Result<Vec<Location>, StoreError> {
         let own = Pack::Lane(self.lane.number());
         let mut found = self.store.known_locations(id)?;
-        found.retain(|found| found.is_certain && (matches!(found.pack, Pack::Sealed(_)) || found.pack == own));
+        found.retain(|found| {
+            found.kind == kind && found.is_certain && (matches!(found.pack, Pack::Sealed(_)) || found.pack == own)
+        });
         Ok(found)
     }
 
     fn count_stored(&self, header: &EntryHeader, wanted: usize) -> Result<usize, StoreError> {
         let mut count = 0;
-        for location in self.certain(&header.id)? {
+        for location in self.certain(header.kind, &header.id)? {
             let subject = location.pack.shown(self.layout);
             let read = match self.store.read_object(&header.id, location) {
                 // Compaction removed the pack. What was in it is somewhere else, but one copy more does no harm.
@@ -212,9 +214,9 @@ impl<'a> Put<'a> {
     fn add_large(&mut self, staging: &Staging, large: &StagedLarge) -> Result<(), StoreError> {
         let id = large.header.id;
         let subject = id.to_string();
-        if self.added.insert(id) {
+        if self.added.insert((EntryKind::Large, id)) {
             place_large(self.layout, staging, large).map_err(failed("store large artifact", &subject))?;
-            if self.certain(&id)?.is_empty() {
+            if self.certain(EntryKind::Large, &id)?.is_empty() {
                 self.add_object(EntryKind::Large, &large.header.encode())?;
             }
         }

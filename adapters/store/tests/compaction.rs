@@ -185,7 +185,7 @@ fn a_second_compaction_at_the_same_time_is_refused() {
     publish(&store, 1, b"x");
     let lock = fs::File::create(records.path().join("store/locks/compact")).unwrap();
     lock.lock().unwrap();
-    let refused = store.compact(Scope::All, &|_| {}).unwrap_err();
+    let refused = store.compact(Scope::Sealed, &|_| {}).unwrap_err();
     assert_eq!(refused.kind, StoreErrorKind::Locked);
     drop(lock);
     compact(&store);
@@ -322,4 +322,70 @@ fn defects_of_one_block_are_one_defect() {
     assert_eq!(found.defects.len(), 1);
     assert!(matches!(found.defects[0].kind, DefectKind::Damaged { .. }));
     assert_eq!(found.defects[0].records.len(), 20);
+}
+
+#[test]
+fn a_pack_that_is_written_as_it_was_stays() {
+    let (records, store) = new_store();
+    let ids: Vec<_> = (0..3).map(|n| publish(&store, n, &noise(n, 3000)).0).collect();
+    compact(&store);
+    publish(&store, 3, &noise(3, 3000));
+    let damaged = seal(records.path());
+    support::flip(&damaged, 1000);
+    let store = FsTaskStore::create(records.path()).unwrap();
+    // The damaged one is passed by, so that the other is written anew alone: the same bytes, and the same name.
+    let done = compact(&store);
+    assert_eq!((done.packs_before, done.packs_after, done.passed_by.len()), (0, 0, 1), "{done:?}");
+    let fresh = FsTaskStore::create(records.path()).unwrap();
+    assert!(ids.iter().all(|id| reads_whole(&fresh, id)));
+}
+
+#[test]
+fn a_pack_that_was_cut_off_is_not_taken_for_whole() {
+    let (records, store) = new_store();
+    for n in 0..3 {
+        publish(&store, n, &noise(n, 3000));
+    }
+    let pack = seal(records.path());
+    let bytes = fs::read(&pack).unwrap();
+    let commits = support::entries(&bytes).into_iter().filter(|(_, header)| header.kind == EntryKind::Commit);
+    let ends: Vec<_> = commits.map(|(at, header)| at + header.entry_length() as usize).collect();
+    for length in [ends[1], ends[1] + 10] {
+        fs::remove_file(&pack).unwrap();
+        fs::write(&pack, &bytes[..length]).unwrap();
+        let store = FsTaskStore::create(records.path()).unwrap();
+        assert_eq!(compact(&store).passed_by.len(), 1);
+        assert_eq!(fs::read(&pack).unwrap(), &bytes[..length]);
+        assert!(!store.verify(Thoroughness::Full, &|_| {}).unwrap().is_sound());
+    }
+}
+
+#[test]
+fn packs_that_cannot_be_compacted_do_not_make_it_pay_for_ever() {
+    let (records, store) = new_store();
+    for n in 0..2 {
+        publish(&store, n, &noise(n, 3000));
+        support::flip(&seal(records.path()), 1000);
+    }
+    let store = FsTaskStore::create(records.path()).unwrap();
+    assert_eq!(listed(&store).len(), 2);
+    assert!(store.compaction_pays().unwrap());
+    store.compact(Scope::Sealed, &|_| {}).unwrap();
+    assert!(!store.compaction_pays().unwrap());
+}
+
+#[test]
+fn content_with_the_bytes_of_a_record_is_stored_beside_it() {
+    let (records, store) = new_store();
+    let (id, _) = publish(&store, 1, b"said");
+    let bytes = store.bytes(&id).unwrap().unwrap();
+    for is_compacted in [false, true] {
+        let (_, stdout) = publish(&store, 2 + u64::from(is_compacted), &bytes);
+        compact(&store);
+        let mut read = Vec::new();
+        store.open(&stdout.id).unwrap().expect("it is stored").read_to_end(&mut read).unwrap();
+        assert!(read == bytes);
+        assert!(store.load(&id).unwrap().is_some());
+        assert_sound(records.path());
+    }
 }

@@ -116,3 +116,16 @@ fn writers_that_need_again_what_is_pruned_never_lose_it() {
     }
     assert_eq!(store.verify(Thoroughness::Deep, &|_| {}).unwrap().defects, []);
 }
+
+#[test]
+fn large_files_that_nothing_refers_to_go_with_a_sweep() {
+    let records = tempfile::tempdir().unwrap();
+    let store = open(records.path());
+    let kept = publish(&store, 1, &noise(1, 1 << 20));
+    let stray = records.path().join("store/large/00");
+    std::fs::create_dir_all(&stray).unwrap();
+    std::fs::write(stray.join("0".repeat(62)), noise(2, 5000)).unwrap();
+    let swept = store.sweep(&|_| {}).unwrap();
+    assert_eq!((swept.objects, swept.large_bytes), (0, 5000));
+    assert_eq!(stdout(&store, &kept), Some(noise(1, 1 << 20)));
+}

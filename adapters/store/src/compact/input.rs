@@ -1,6 +1,7 @@
 //! What a sealed pack holds that is to be taken over from it.
 
 use crate::index::{Location, Pack};
+use crate::lane::hash_file;
 use crate::pack_scan::{PackScan, Step, read_header, read_payload};
 use crate::store::Shared;
 use isobox_domain::content::ContentId;
@@ -30,10 +31,18 @@ pub(super) struct Input {
     roles: HashMap<ContentId, u8>,
 }
 
+/// Whether the bytes of a sealed pack are those that it is named after: one that was cut off may look whole.
+fn bears_its_name(pack: Pack, file: &File) -> io::Result<bool> {
+    Ok(matches!(pack, Pack::Sealed(id) if hash_file(file)? == id))
+}
+
 impl Input {
     /// Goes through the headers of `pack`; the reason if it cannot be taken over.
     pub(super) fn open(store: &Shared, pack: Pack, rest: Rest) -> io::Result<Result<Self, String>> {
         let file = pack.open(&store.layout)?;
+        if !bears_its_name(pack, &file)? {
+            return Ok(Err("its bytes are not those that it is named after".into()));
+        }
         let (objects, commits, roles) = (Vec::new(), Vec::new(), HashMap::new());
         let mut input = Self { file: file.try_clone()?, objects, commits, roles };
         let mut scan = PackScan::new(store.layout.format.store, pack, &file, 0, file.metadata()?.len());

@@ -1,5 +1,6 @@
 //! The pack that compaction writes: solid blocks and COMMITs.
 
+use super::rewrite::SealedPack;
 use crate::dir::{Access, Dir};
 use crate::layout::Layout;
 use crate::random::random_name;
@@ -64,7 +65,9 @@ impl<'a> Output<'a> {
         layout.root.make_dir("cache")?;
         let cache = layout.root.dir("cache")?;
         for name in cache.names()?.iter().filter(|name| name.starts_with(UNFINISHED)) {
-            cache.remove_file(name)?;
+            if cache.remove_file(name).is_err() {
+                // Something else of that name is in nobody's way.
+            }
         }
         let (compressor, blocks) = (Compressor::solid()?, <[BlockBuilder; CLASSES]>::default());
         Ok(Self { layout, cache, compressor, blocks, again: Vec::new(), pack: None, entries: 0 })
@@ -122,9 +125,8 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Ends the pack and makes it durable and visible, with all that was added: its length in bytes; `None` if
-    /// that is nothing.
-    pub(super) fn finish(&mut self) -> io::Result<Option<u64>> {
+    /// Ends the pack and makes it durable and visible, with all that was added; `None` if that is nothing.
+    pub(super) fn finish(&mut self) -> io::Result<Option<SealedPack>> {
         (0..CLASSES).try_for_each(|class| self.emit(class))?;
         for (header, stored) in std::mem::take(&mut self.again) {
             self.write(&[&header.encode(), &stored])?;
@@ -135,15 +137,16 @@ impl<'a> Output<'a> {
         if placed.is_err() {
             self.cache.remove_file(&name)?;
         }
-        placed.map(|()| Some(length))
+        placed.map(|id| Some((id, length)))
     }
 
-    fn place(&self, name: &str, file: &File, hasher: &blake3::Hasher) -> io::Result<()> {
+    fn place(&self, name: &str, file: &File, hasher: &blake3::Hasher) -> io::Result<ContentId> {
         file.set_permissions(Permissions::from_mode(0o444))?;
         file.sync_all()?;
         let id = ContentId::new(*hasher.finalize().as_bytes());
         self.cache.rename(name, &self.layout.packs, &format!("{}.pack", id.to_hex()))?;
-        self.layout.packs.sync()
+        self.layout.packs.sync()?;
+        Ok(id)
     }
 }
 

@@ -9,6 +9,7 @@ use crate::store::Shared;
 use isobox_domain::compaction::PassedBy;
 use isobox_domain::content::ContentId;
 use isobox_ports::{Advance, StoreError, TellAdvance};
+use isobox_store_format::entry::EntryKind;
 use isobox_store_format::record::ChildRole;
 use std::collections::HashSet;
 use std::io;
@@ -48,7 +49,11 @@ pub(crate) struct Rewrite<'a> {
     afterwards: Afterwards,
     output: Output<'a>,
     inputs: HashSet<ContentId>,
-    taken: HashSet<ContentId>,
+    taken: HashSet<(EntryKind, ContentId)>,
+    /// COMMITs that were taken over: after a kill, some stand in two packs.
+    commits: HashSet<ContentId>,
+    /// Packs that were written: one that has the bytes of an input has its name, too, and stays.
+    written: HashSet<ContentId>,
     /// Packs of which everything is in the output.
     moved: Vec<SealedPack>,
     done: Rewritten,
@@ -73,6 +78,8 @@ impl<'a> Rewrite<'a> {
             output,
             inputs: packs.iter().map(|(id, _)| *id).collect(),
             taken: HashSet::new(),
+            commits: HashSet::new(),
+            written: HashSet::new(),
             moved: Vec::new(),
             done: Rewritten::default(),
             all_bytes: packs.iter().map(|(_, bytes)| bytes).sum(),
@@ -110,7 +117,10 @@ impl<'a> Rewrite<'a> {
         };
         for (id, location) in &input.objects {
             let role = input.role(id);
-            if self.left_out.contains(id) || self.taken.contains(id) || self.is_kept(id, role)? {
+            if self.left_out.contains(id)
+                || self.taken.contains(&(location.kind, *id))
+                || self.is_kept(id, location.kind, role)?
+            {
                 continue;
             }
             let raw = match self.store.read_object(id, *location)? {
@@ -118,7 +128,7 @@ impl<'a> Rewrite<'a> {
                 Err(damage) => return Ok(Err(format!("{id} in it is damaged: {damage}"))),
             };
             if self.taken.len() < REMEMBERED {
-                self.taken.insert(*id);
+                self.taken.insert((location.kind, *id));
             }
             self.output.add(class_of(location.kind, role), location.kind, *id, &raw)?;
             self.finish_if_long()?;
@@ -128,6 +138,12 @@ impl<'a> Rewrite<'a> {
                 Ok(commit) => commit,
                 Err(reason) => return Ok(Err(reason)),
             };
+            if self.commits.contains(&header.id) {
+                continue;
+            }
+            if self.commits.len() < REMEMBERED {
+                self.commits.insert(header.id);
+            }
             self.output.copy(&header, &stored)?;
             self.finish_if_long()?;
         }
@@ -135,12 +151,12 @@ impl<'a> Rewrite<'a> {
     }
 
     /// Whether a compacted pack that stays holds it already. Of policies there are to be several copies.
-    fn is_kept(&self, id: &ContentId, role: Option<u8>) -> io::Result<bool> {
+    fn is_kept(&self, id: &ContentId, kind: EntryKind, role: Option<u8>) -> io::Result<bool> {
         if role == Some(ChildRole::Policy.number()) {
             return Ok(false);
         }
         let known = self.store.known_locations(id).map_err(io::Error::other)?;
-        for location in known.into_iter().filter(|known| known.is_certain && known.is_member) {
+        for location in known.into_iter().filter(|known| known.kind == kind && known.is_certain && known.is_member) {
             let stays = matches!(location.pack, Pack::Sealed(pack) if !self.inputs.contains(&pack));
             if stays && self.store.read_object(id, location)?.is_ok() {
                 return Ok(true);
@@ -163,11 +179,18 @@ impl<'a> Rewrite<'a> {
     /// Makes the output durable, and with it everything that was in the packs that were moved.
     fn finish(&mut self) -> io::Result<()> {
         step("finishes a pack");
-        if let Some(bytes) = self.output.finish()? {
+        if let Some((id, bytes)) = self.output.finish()? {
+            self.written.insert(id);
             self.done.packs_after += 1;
             self.done.bytes_after += bytes;
         }
         for (id, bytes) in self.moved.drain(..) {
+            if self.written.contains(&id) {
+                // It was written as it was: nothing comes in its place.
+                self.done.packs_after -= 1;
+                self.done.bytes_after -= bytes;
+                continue;
+            }
             if self.afterwards == Afterwards::Removed {
                 step("wrote a pack anew");
                 remove(self.store, &id)?;

@@ -37,9 +37,11 @@ impl Collector for FsTaskStore {
         loop {
             let mark = store.fresh_index()?.mark();
             step("marked");
-            let round = Round::gather(self, &passed)?;
+            let mut round = Round::gather(self, &passed)?;
+            round.keep_what_lanes_refer_to()?;
             step("knows what is dead");
             if round.dead.is_empty() {
+                swept.large_bytes += remove_unreferenced(store)?;
                 return Ok(swept);
             }
             passed.extend(round.records.iter().copied());
@@ -69,7 +71,6 @@ impl<'a> Round<'a> {
         round.take_pruned(passed)?;
         if !round.dead.is_empty() {
             round.spare_what_stays()?;
-            round.keep_what_lanes_refer_to()?;
         }
         Ok(round)
     }
@@ -219,6 +220,28 @@ impl<'a> Round<'a> {
         }
         Ok(relied_on)
     }
+}
+
+/// Removes large files that no entry refers to, as a killed sweep or put leaves them; how many bytes that frees. Where something
+/// is damaged, what referred to them may be it.
+fn remove_unreferenced(store: &Shared) -> Result<u64, StoreError> {
+    let _no_put = lock_for_removal(&store.layout.locks()?)?;
+    if !store.fresh_index()?.damage().is_empty() {
+        return Ok(0);
+    }
+    let large = &store.layout.large;
+    let mut bytes = 0;
+    for folder in large.names().map_err(failed("list", &large.shown("")))? {
+        let Ok(Some(directory)) = large.find_dir(&folder) else { continue };
+        for name in directory.names().map_err(failed("list", &large.shown(&folder)))? {
+            let Ok(id) = format!("b3:{folder}{name}").parse::<ContentId>() else { continue };
+            let is_reference = |at: &Location| at.kind == EntryKind::Large;
+            if !store.known_locations(&id)?.iter().any(is_reference) {
+                bytes += remove_large(store, &id).map_err(failed("remove large artifact", &id.to_string()))?;
+            }
+        }
+    }
+    Ok(bytes)
 }
 
 /// Removes the file of a large artifact; how many bytes it took.

@@ -3,6 +3,7 @@
 use super::part::{Lost, Part};
 use super::told::Told;
 use crate::error::failed;
+use crate::index::Location;
 use crate::store::FsTaskStore;
 use isobox_domain::change::{ChangeLine, ChangeSetRef};
 use isobox_domain::content::{ContentId, ContentRef};
@@ -148,7 +149,9 @@ impl<'a> Walk<'a> {
 
     /// Looks at an object that `who` refers to.
     fn object(&mut self, id: &ContentId, who: Affected) -> Result<(), StoreError> {
-        let is_stored = || self.store.shared.known_locations(id).map(|found| !found.is_empty());
+        // A record that has the same bytes is not read for it.
+        let is_content = |found: &Location| found.kind != EntryKind::Record;
+        let is_stored = || self.store.shared.known_locations(id).map(|found| found.iter().any(is_content));
         if self.look == Look::Known && !self.told.knows(id) && is_stored()? {
             return Ok(());
         }
