@@ -150,7 +150,7 @@ pub(super) fn prepare(console: Console, project: &Project, views: ViewLimit) -> 
     Ok(store)
 }
 
-/// Opens the files that scripts read. One that would make the repository unclean is told before anything starts, and
+/// Opens the files that scripts read. One of Git's or of the store is refused before anything starts. One that would make the repository unclean is told before anything starts, and
 /// refused where that would refuse the Task.
 pub(super) fn telling(
     console: Console,
@@ -159,6 +159,10 @@ pub(super) fn telling(
     flags: &TellingFlags,
 ) -> Result<Telling, Failure> {
     for (flag, path) in flags.files() {
+        if let Some(harmed) = project.harmed_by(path)? {
+            let what = format!("{flag} {} lies in {harmed}; nothing was started", Escaped::path(path));
+            return Err(Failure::new(FailureKind::Usage, what).with_hint("name a file that is nobody else's"));
+        }
         if !project.is_dirtied_by(path)? {
             continue;
         }
