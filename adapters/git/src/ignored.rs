@@ -37,13 +37,19 @@ pub(crate) fn coverage(repository: &GixRepository, path: &Path, kind: Kind) -> R
 impl GixRepository {
     /// Whether the working tree is not clean once something is written to `host_path`, an absolute path without links.
     pub fn is_dirtied_by(&self, host_path: &Path, kind: Kind) -> Result<bool, RepositoryError> {
-        let is_of_git = host_path.starts_with(self.common_dir()) || host_path.starts_with(self.gix().git_dir());
         match host_path.strip_prefix(self.root()) {
-            Ok(path) if !is_of_git => {
+            Ok(path) if !self.is_of_git(host_path) => {
                 let found = coverage(self, path, kind).map_err(|why| failure("look at what Git ignores", why))?;
                 Ok(found != IgnoreCoverage::Ignored)
             }
             _ => Ok(false),
         }
+    }
+
+    /// Whether `host_path`, absolute and without links, is one of Git's own in this repository.
+    pub fn is_of_git(&self, host_path: &Path) -> bool {
+        // A linked working tree has a file in the place of the Git directory, which leads to it.
+        let own = [self.common_dir().to_owned(), self.gix().git_dir().to_owned(), self.root().join(".git")];
+        own.iter().any(|place| host_path.starts_with(place))
     }
 }

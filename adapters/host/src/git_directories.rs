@@ -13,8 +13,8 @@ const MOST_LISTED: usize = 1024;
 const MOST_IN_ONE: usize = 8192;
 /// What a Git directory has in it, whatever it is called; see gitrepository-layout(5).
 const PARTS: [&str; 3] = ["HEAD", "objects", "refs"];
-/// Where Cargo keeps public packages, some of them in Git's form.
-const CARGO: &str = ".cargo";
+/// Where Cargo keeps what it fetched, some of it in Git's form, below the home directory.
+const FETCHED_BY_CARGO: [&str; 2] = [".cargo/git", ".cargo/registry"];
 
 /// The Git directory that `host_path` is or lies in.
 pub(crate) fn around(host_path: &Path) -> Option<&Path> {
@@ -23,9 +23,12 @@ pub(crate) fn around(host_path: &Path) -> Option<&Path> {
     host_path.ancestors().find(|directory| is_named(directory) || has_parts(directory))
 }
 
-/// A Git directory that lies in `host_path`, not too deep.
-pub(crate) fn below(host_path: &Path) -> Option<PathBuf> {
-    if host_path.components().any(|component| component.as_os_str() == CARGO) {
+/// A Git directory that lies in `host_path`, which is without links, not too deep. In what Cargo fetched for the user
+/// whose home directory is `home`, none is looked for: it has one for every package.
+pub(crate) fn below(host_path: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    let fetched = home.into_iter().flat_map(|home| FETCHED_BY_CARGO.map(|place| home.join(place)));
+    // A place that is not there holds nothing.
+    if fetched.filter_map(|place| place.canonicalize().ok()).any(|place| host_path.starts_with(place)) {
         return None;
     }
     let mut left = VecDeque::from([(host_path.to_owned(), 0)]);

@@ -79,7 +79,7 @@ impl ReadPaths {
         admit(resolved.as_os_str().as_bytes(), &self.guards).map_err(refused)?;
         let found = std::fs::symlink_metadata(&resolved).map_err(io)?;
         let git = git_directories::around(&resolved).map(Path::to_owned);
-        if let Some(git) = git.or_else(|| git_directories::below(&resolved)) {
+        if let Some(git) = git.or_else(|| git_directories::below(&resolved, self.home.as_deref())) {
             return Err(refused(refuse_git(resolved.as_os_str().as_bytes(), git.as_os_str().as_bytes())));
         }
         match found.is_dir() || found.is_file() {
@@ -210,6 +210,16 @@ mod tests {
         fs::write(host.path("tree/.git"), "gitdir: /elsewhere\n").unwrap();
         for written in ["tree", "home/.cargo/registry"] {
             host.resolve(host.path(written).to_str().unwrap()).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_repository_below_a_directory_that_is_only_called_like_cargos_is_not_exposed() {
+        let host = Host::new();
+        for place in ["code/.cargo/registry", ".cargo/git", "home/.cargo/other", "home/code/.cargo/git"] {
+            fs::create_dir_all(host.path(place).join("app/.git")).unwrap();
+            let error = host.resolve(host.path(place).to_str().unwrap()).unwrap_err();
+            assert!(chain(&error).contains(&format!("{place}/app/.git")), "{}", chain(&error));
         }
     }
 

@@ -123,6 +123,17 @@ for it. Its keys:
   promotion.mode                     how a result gets into the repository
   records.views                      how many tasks have a copy as plain files
 
+A toolchain in your home directory, such as Rust's, is shown by
+
+  development_environment:
+    path_mode: inherited
+  filesystem:
+    read: [~/.rustup, ~/.cargo/bin]
+
+and told where its files are: isobox tool -- env RUSTUP_HOME=\"$HOME/.rustup\"
+cargo build. The recipe docs/recipes/toolchains.md has more. `~/.cargo` as a
+whole holds the token for the registry, and is never shown.
+
 A policy is used once you trust it, byte for byte. `init` trusts what it writes;
 another one, or an edit, is shown and asked about on a terminal, and refused
 elsewhere. Look at it by `isobox policy show`, and trust it by `isobox policy

@@ -38,7 +38,7 @@ fn import(console: Console, arguments: &ImportArguments) -> Result<ExitCode, Fai
         return Err(Failure::new(FailureKind::General, format!("there is no record in {}", places.join(", ")))
             .with_hint("name an archive, a store, or a directory with `task-…` directories of version 1 in it"));
     }
-    match writer.finish().map_err(unwritten)? {
+    match writer.finish(&arguments.place.flags()).map_err(unwritten)? {
         0 => Ok(ExitCode::SUCCESS),
         _ => Ok(ExitCode::NO),
     }

@@ -17,6 +17,7 @@ use isobox_domain::policy::{ProjectPolicy, ReuseInput, SandboxPolicy, ToolCalls,
 use isobox_domain::preflight::PreflightRule;
 use isobox_domain::promotion::check_head;
 use isobox_domain::record::{RecordedArgument, SandboxKind};
+use isobox_ports::PolicySource;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::os::unix::ffi::OsStringExt;
@@ -82,12 +83,25 @@ pub(super) fn tool_policy(console: Console, project: &Project, flag: TrustFlag) 
     match trusted::policy(console, project, flag).map_err(|failure| failure.while_doing(what))? {
         None => Err(preflight(format!("there is no project policy at {path}"))
             .with_hint("`isobox init` writes one; commit it, then try again")),
+        Some(policy) if policy.tool_calls == ToolCalls::Disabled && is_enabled_by_project(project)? => {
+            let path = project.user_policy_path();
+            Err(preflight(format!("`tool_call.enabled` is false in your own policy, {path}")).with_hint(
+                "set it to true there, or remove it, if agents may use `isobox tool` in the projects that enable it; \
+                 `isobox policy show --effective` shows both",
+            ))
+        }
         Some(policy) if policy.tool_calls == ToolCalls::Disabled => {
             Err(preflight(format!("`tool_call.enabled` is not true in {path}"))
                 .with_hint("set it to true there if agents may use `isobox tool` in this project"))
         }
         Some(policy) => Ok(policy),
     }
+}
+
+/// Whether the project's own file enables tool calls, whatever the user's own leaves of it.
+fn is_enabled_by_project(project: &Project) -> Result<bool, Failure> {
+    let written = project.written_policy().written()?;
+    Ok(written.is_some_and(|written| written.tool_calls == Some(ToolCalls::Enabled)))
 }
 
 fn apply(flags: PolicyFlags, asked: &mut SandboxPolicy) -> Result<(), Failure> {
@@ -150,7 +164,7 @@ pub(super) fn prepare(console: Console, project: &Project, views: ViewLimit) -> 
     Ok(store)
 }
 
-/// Opens the files that scripts read. One that would make the repository unclean is told before anything starts, and
+/// Opens the files that scripts read. One of Git's or of the store is refused before anything starts. One that would make the repository unclean is told before anything starts, and
 /// refused where that would refuse the Task.
 pub(super) fn telling(
     console: Console,
@@ -159,6 +173,10 @@ pub(super) fn telling(
     flags: &TellingFlags,
 ) -> Result<Telling, Failure> {
     for (flag, path) in flags.files() {
+        if let Some(harmed) = project.harmed_by(path)? {
+            let what = format!("{flag} {} lies in {harmed}; nothing was started", Escaped::path(path));
+            return Err(Failure::new(FailureKind::Usage, what).with_hint("name a file that is nobody else's"));
+        }
         if !project.is_dirtied_by(path)? {
             continue;
         }

@@ -107,8 +107,9 @@ impl<W: Write> ImportWriter<W> {
             && self.imported + self.unchanged + self.continued + self.views + self.not_importable + self.refused == 0
     }
 
-    /// Ends with the totals; how many directories were not imported.
-    pub(crate) fn finish(mut self) -> io::Result<u64> {
+    /// Ends with the totals, and with what lists the records, `place` being the flags of their store; how many directories
+    /// were not imported.
+    pub(crate) fn finish(mut self, place: &str) -> io::Result<u64> {
         let left_out = self.not_importable + self.refused;
         if self.is_document {
             let end = if self.told == 0 { "" } else { "\n" };
@@ -131,7 +132,7 @@ impl<W: Write> ImportWriter<W> {
             writeln!(self.out, "{}", parts.join(", "))?;
             self.out.flush()?;
             if self.imported > 0 {
-                self.console.line("next: isobox list");
+                self.console.line(&format!("next: isobox list{place}"));
             }
         }
         self.out.flush()?;

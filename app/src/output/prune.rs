@@ -11,20 +11,21 @@ use std::io::{self, Write};
 
 /// The head of the table of what goes.
 pub(crate) fn head(out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "to drop:")?;
     writeln!(out, "{}", line(["TASK", "AGE", "STATE", "OUTCOME", "CHANGES"], "COMMAND"))
 }
 
 /// A record that goes.
 pub(crate) fn row(out: &mut dyn Write, listed: &Listed, now: Timestamp) -> io::Result<()> {
     let record = &listed.record;
-    let (task, age) = (record.task.to_string(), text::age(record.created_at, now));
+    let (task, age) = (text::attempt(record, listed.standing), text::age(record.created_at, now));
     let (state, changes) = (listed.state().name(), text::changes(text::summary(record)));
     let fields = [task.as_str(), &age, state, record.outcome.name(), &changes];
     writeln!(out, "{}", line(fields, &text::command(&record.command)))
 }
 
 fn line([task, age, state, outcome, changes]: [&str; 5], command: &str) -> String {
-    let line = format!("{task:<21}  {age:>4}  {state:<11}  {outcome:<22}  {changes:<12}  {command}");
+    let line = format!("{task:<23}  {age:>4}  {state:<11}  {outcome:<22}  {changes:<12}  {command}");
     columns::of_stdout().map_or(line.clone(), |columns| columns::cut(&line, columns))
 }
 

@@ -65,7 +65,6 @@ impl<W: Write> StandardStreams<W> {
         match (answer.as_deref(), answer::is_typed()) {
             (Some(b"yes"), true) => Ok(Confirmation::Interactive),
             (Some(b"yes"), false) => Ok(Confirmation::Piped),
-            (Some(b"y"), true) => Ok(Confirmation::Interactive),
             (Some(_), _) => Err(unconfirmed("the answer was not `yes`")),
             (None, _) => Err(unconfirmed("there was no answer to read")),
         }

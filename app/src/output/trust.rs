@@ -34,7 +34,7 @@ pub(crate) fn ask_once_more(console: Console, task: TaskId, beyond: &[Effect]) -
 
 fn require_yes(console: Console, question: &str, refused: impl FnOnce(&str) -> Failure) -> Result<(), Failure> {
     match answer::ask(console, question) {
-        Ok(Some(answer)) if answer == b"yes" || answer == b"y" => Ok(()),
+        Ok(Some(answer)) if answer == b"yes" => Ok(()),
         Ok(Some(_)) => Err(refused("the answer was not `yes`")),
         Ok(None) => Err(refused("there was no answer to read")),
         Err(error) => Err(refused("the answer could not be read").because(error)),

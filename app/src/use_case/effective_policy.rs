@@ -27,10 +27,12 @@ pub(crate) struct PolicyValue {
 pub(crate) fn values(written: &WrittenPolicy, user: &dyn PolicySource) -> Result<Vec<PolicyValue>, Failure> {
     let ceiling = user.written()?.unwrap_or_default();
     let mut policy = written.clone().resolved();
-    let narrowed = ceiling.narrow(&mut policy);
+    let asked = policy.values();
+    // `auto` is narrowed to a backend without being wider: values are compared, not what was too wide.
+    ceiling.narrow(&mut policy);
     let of = |(key, value): (&'static str, Value)| {
         let origin = match () {
-            () if narrowed.iter().any(|widening| widening.key == key) => Origin::User,
+            () if !asked.contains(&(key, value.clone())) => Origin::User,
             () if is_written(written, key) => Origin::Project,
             () => Origin::Default,
         };
@@ -80,7 +82,7 @@ fn is_written(written: &WrittenPolicy, key: &str) -> bool {
 mod tests {
     use super::*;
     use isobox_domain::content::ContentId;
-    use isobox_domain::policy::{NetworkAccess, ToolCalls};
+    use isobox_domain::policy::{BackendChoice, BackendName, NetworkAccess, ToolCalls};
     use isobox_ports::{PolicyError, PolicyFile};
 
     struct Written(Option<WrittenPolicy>);
@@ -107,6 +109,19 @@ mod tests {
         assert_eq!(of("tool_call.enabled"), ("true".to_owned(), Origin::Project));
         assert_eq!(of("network.default"), ("deny".to_owned(), Origin::User));
         assert_eq!(of("runtime_backend"), ("auto".to_owned(), Origin::Default));
+    }
+
+    #[test]
+    fn a_backend_that_the_user_chose_for_auto_is_the_users() {
+        let chosen = BackendChoice::Named(BackendName::Bubblewrap);
+        let user = Written(Some(WrittenPolicy { backend: Some(chosen), ..WrittenPolicy::default() }));
+        for (asked, origin) in
+            [(Some(BackendChoice::Auto), Origin::User), (None, Origin::User), (Some(chosen), Origin::Project)]
+        {
+            let values = values(&WrittenPolicy { backend: asked, ..WrittenPolicy::default() }, &user).expect("values");
+            let found = values.iter().find(|value| value.key == "runtime_backend").expect("the key");
+            assert_eq!((found.value.as_str(), found.origin), ("bubblewrap", origin), "{asked:?}");
+        }
     }
 
     #[test]

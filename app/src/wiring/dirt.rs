@@ -11,6 +11,29 @@ impl Project {
     pub(crate) fn is_dirtied_by(&self, path: &Path) -> Result<bool, Failure> {
         Ok(self.repository.is_dirtied_by(&without_links(&absolute(path)?), Kind::File)?)
     }
+
+    /// What the file at `path` would be written into and must not be, in words.
+    pub(crate) fn harmed_by(&self, path: &Path) -> Result<Option<&'static str>, Failure> {
+        let host_path = written_to(&absolute(path)?);
+        Ok(match () {
+            () if host_path.starts_with(without_links(&self.location.records)) => Some("the task store"),
+            () if self.repository.is_of_git(&host_path) => Some("the Git directory of the repository"),
+            () => None,
+        })
+    }
+}
+
+/// Most links that lead nowhere and are followed one after the other; as many as Linux follows in all.
+const MOST_LINKS: usize = 40;
+
+/// Where a file is written that is opened as `path`, an absolute one: a link to nothing makes what it leads to.
+fn written_to(path: &Path) -> PathBuf {
+    let mut host_path = without_links(path);
+    for _ in 0..MOST_LINKS {
+        let Ok(target) = host_path.read_link() else { break };
+        host_path = without_links(&host_path.parent().unwrap_or(&host_path).join(target));
+    }
+    host_path
 }
 
 /// A project that is not clean with what was written to a directory.

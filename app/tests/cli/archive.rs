@@ -184,6 +184,17 @@ fn snapshot(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 #[test]
+fn what_lists_imported_records_names_their_store() {
+    let project = Project::initialised(User::Current);
+    tool(&project, "true");
+    let (all, records) = (project.scratch().join("all.isobox"), project.scratch().join("records"));
+    let (all, records) = (all.to_str().expect("a path"), records.to_str().expect("a path"));
+    assert_eq!(project.isobox(&["export", "--format", "archive", "@all", all]).code, 0);
+    let imported = project.isobox(&["import", "--records", records, all]);
+    assert_told(&imported, 0, &[&format!("next: isobox list --records {records}\n")]);
+}
+
+#[test]
 fn a_store_is_imported_from_wherever_it_lies_and_stays_as_it_is() {
     let project = Project::initialised(User::Current);
     tool(&project, CHANGE);

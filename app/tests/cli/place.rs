@@ -146,6 +146,38 @@ fn a_file_for_scripts_that_would_make_the_repository_unclean_is_refused_before_a
 }
 
 #[test]
+fn a_file_for_scripts_that_is_gits_or_the_stores_is_refused_before_anything_starts() {
+    let project = Project::initialised(User::Current);
+    let before = project.read(".git/config");
+    std::os::unix::fs::symlink(".git/new", project.repository().join("link")).expect("a link to nothing");
+    project.write(".git/info/exclude", "link\n");
+    let git = "lies in the Git directory of the repository; nothing was started";
+    for file in [".git/config", ".git/../.git/hooks/post-checkout", "link"] {
+        for flag in ["--id-file", "--events"] {
+            assert_told(&project.isobox(&["tool", flag, file, "--", "true"]), 125, &[flag, git]);
+        }
+    }
+    let lane = ".git/isobox/store/lanes/lane-00.pack";
+    assert_told(&project.isobox(&["run", "--events", lane, "--", "true"]), 125, &["lies in the task store"]);
+    assert_eq!(project.read(".git/config"), before);
+    assert!(!project.repository().join(".git/new").exists());
+    assert!(project.isobox(&["list"]).stderr.contains("there is no task"));
+    let records = project.scratch().join("records");
+    let records = records.to_str().expect("a path");
+    let id = format!("{records}/id");
+    let refused = project.isobox(&["tool", "--records", records, "--id-file", &id, "--", "true"]);
+    assert_told(&refused, 125, &["lies in the task store"]);
+    // A working tree of its own has a file in the place of the Git directory.
+    let linked = project.scratch().join("linked");
+    project.git(&["worktree", "add", "-q", linked.to_str().expect("a path")]);
+    let source = ["tool", "--source", linked.to_str().expect("a path"), "--id-file"];
+    for file in [linked.join(".git"), project.repository().join(".git/worktrees/linked/HEAD")] {
+        let arguments = [&source[..], &[file.to_str().expect("a path"), "--", "true"]].concat();
+        assert_told(&project.isobox(&arguments), 125, &[git]);
+    }
+}
+
+#[test]
 fn where_a_repository_need_not_be_clean_a_file_for_scripts_in_it_is_warned_of() {
     let project = Project::initialised(User::Current);
     let text = project.read(".isobox/config.yaml").replace("\n    - reject_dirty_workspace_source\n", " []\n");

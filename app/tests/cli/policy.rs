@@ -93,6 +93,22 @@ fn a_project_may_narrow_a_users_policy_and_never_widen_it() {
 }
 
 #[test]
+fn who_disabled_tool_calls_is_named_and_what_helps() {
+    let project = Project::initialised(User::Current);
+    user_policy(&project, "tool_call:\n  enabled: false\n");
+    let told = project.isobox(&["tool", "--", "true"]);
+    let own = project.home().join(".config/isobox/config.yaml");
+    let sentence = format!("`tool_call.enabled` is false in your own policy, {}", own.display());
+    assert_told(&told, 125, &[&sentence, "hint: set it to true there, or remove it"]);
+    assert!(!told.stderr.contains(".isobox/config.yaml"), "{told:?}");
+    project.write_policy(&HEAD.replace("enabled: true", "enabled: false"));
+    project.commit_all("Disabled by the project as well");
+    assert_eq!(project.isobox(&["policy", "trust"]).code, 0);
+    let told = project.isobox(&["tool", "--", "true"]);
+    assert_told(&told, 125, &["`tool_call.enabled` is not true in ", ".isobox/config.yaml"]);
+}
+
+#[test]
 fn a_users_policy_that_is_invalid_stops_everything_and_is_named() {
     let project = Project::initialised(User::Current);
     user_policy(&project, "filesystem:\n  read: [/opt]\n");

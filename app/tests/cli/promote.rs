@@ -1,7 +1,7 @@
 //! `isobox promote` beside what the security tests attack.
 
 use crate::support::{assert_told, document, tool};
-use isobox_tests::{Project, User};
+use isobox_tests::{Project, User, typed_on_a_terminal};
 
 #[test]
 fn a_rehearsal_shows_everything_and_changes_nothing() {
@@ -15,6 +15,17 @@ fn a_rehearsal_shows_everything_and_changes_nothing() {
     assert_eq!(project.git(&["status", "--porcelain"]), "");
     let list = project.isobox(&["list", "--json"]);
     assert!(list.stdout.contains("not_promoted"), "{list:?}");
+}
+
+#[test]
+fn nothing_but_yes_is_consent_on_a_terminal() {
+    let project = Project::initialised(User::Current);
+    let task = tool(&project, "echo change >> README.md");
+    for (answer, expected) in [("y\n", 4), ("Y\n", 4), ("YES\n", 4), ("\n", 4), ("\u{4}", 4), ("yes\n", 0)] {
+        let (code, shown) = typed_on_a_terminal(project.isobox_command(&["promote", &task]), 80, answer);
+        assert_eq!(code, expected, "{answer:?}: {shown}");
+        assert_eq!(project.read("README.md") == "hello\n", expected != 0, "{answer:?}: {shown}");
+    }
 }
 
 #[test]

@@ -65,6 +65,33 @@ fn what_is_pinned_or_kept_by_a_rule_stays() {
 }
 
 #[test]
+fn attempts_that_go_are_told_apart_and_every_state_is_described() {
+    let (project, [_, _, _, undecided]) = project();
+    assert_eq!(project.isobox(&["rerun", &undecided]).code, 0);
+    let arguments = ["store", "prune", "--keep-last", "0", "--drop-unpromoted"];
+    let shown = document(&project.isobox(&[&arguments[..], &["--json"]].concat()));
+    assert_described("store-prune", &shown);
+    let dropped = shown["dropped"].as_array().expect("records");
+    let states: Vec<_> = dropped.iter().map(|record| record["state"].as_str().expect("a state")).collect();
+    assert_eq!(states, ["unreviewed", "superseded", "rejected", "promoted", "unchanged"]);
+    let told = project.isobox(&arguments).stdout;
+    assert!(told.starts_with("to drop:\nTASK "), "{told}");
+    for attempt in ["#1 ", "#2 "] {
+        assert!(told.contains(&format!("\n{undecided}{attempt}")), "{told}");
+    }
+}
+
+#[test]
+fn what_was_not_removed_is_told_after_the_summary_in_one_stream() {
+    let (project, _) = project();
+    let mut command = project.command("sh");
+    command.args(["-c", "\"$0\" store prune --keep-last 0 2>&1"]).arg(isobox_tests::isobox_program());
+    let told = isobox_tests::outcome(command.output().expect("run sh")).stdout;
+    let end = "dropped   3 records\nnothing was removed yet; run it with --apply to remove them\n";
+    assert!(told.starts_with("to drop:\nTASK ") && told.ends_with(end), "{told}");
+}
+
+#[test]
 fn a_size_keeps_the_newest_that_fit() {
     let project = Project::initialised(User::Current);
     let tasks: Vec<String> =

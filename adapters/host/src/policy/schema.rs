@@ -61,6 +61,9 @@ impl FileKind {
     }
 }
 
+/// Most mistakes that are told, and most for which what was meant is looked for. Nobody mends more at once.
+const MOST_TOLD: usize = 100;
+
 /// What was found wrong so far, so that everything is told at once.
 #[derive(Default)]
 struct Mistakes(Vec<PolicyProblem>);
@@ -83,10 +86,22 @@ impl Mistakes {
         }
     }
 
-    /// In the order of the file, each once: a section that is none is noticed by each of its keys.
+    fn unknown(&mut self, section: &str, key: &Key) {
+        let hint = (self.0.len() < MOST_TOLD).then(|| meant_by(section, key));
+        let place = if section.is_empty() { String::new() } else { format!(" in `{section}`") };
+        let problem = format!("unknown key `{}`{place}", shown(&key.name));
+        self.0.push(PolicyProblem::at(key.position, problem).with_hint(hint));
+    }
+
+    /// In the order of the file, each once: a section that is none is noticed by each of its keys. Of too many, the
+    /// first, and how many more there are.
     fn in_order(mut self) -> Vec<PolicyProblem> {
         self.0.sort_by_key(|problem| problem.position.map(|position| (position.line, position.column)));
         self.0.dedup();
+        let more = self.0.len().saturating_sub(MOST_TOLD);
+        self.0.truncate(MOST_TOLD);
+        let last = (more > 0).then(|| PolicyProblem::whole(format!("and {more} more")));
+        self.0.extend(last);
         self.0
     }
 }
@@ -195,7 +210,7 @@ impl<'a> File<'a> {
             match KEYS.iter().find(|(section, _)| *section == key.name && !section.is_empty()) {
                 Some((section, keys)) => check_section(section, keys, node, found),
                 None if KEYS[0].1.contains(&key.name.as_str()) => {}
-                None => found.0.push(unknown("", key)),
+                None => found.unknown("", key),
             }
         }
         Ok(Self { root, entries })
@@ -222,7 +237,7 @@ impl<'a> File<'a> {
 fn check_section(section: &str, keys: &[&str], node: &Node, found: &mut Mistakes) {
     let entries = found.note(mapping(section, node)).unwrap_or_default();
     let strangers = entries.iter().filter(|(key, _)| !keys.contains(&key.name.as_str()));
-    found.0.extend(strangers.map(|(key, _)| unknown(section, key)));
+    strangers.for_each(|(key, _)| found.unknown(section, key));
 }
 
 fn mapping<'a>(section: &str, node: &'a Node) -> Read<&'a [(Key, Node)]> {
@@ -243,18 +258,17 @@ fn full_name(section: &str, name: &str) -> String {
     if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") }
 }
 
-fn unknown(section: &str, key: &Key) -> PolicyProblem {
+/// What to write in place of an unknown key.
+fn meant_by(section: &str, key: &Key) -> String {
     let keys = KEYS.iter().find(|(known, _)| *known == section).map_or(&[][..], |(_, keys)| keys);
     let sections = KEYS.iter().map(|(section, _)| *section).filter(|name| section.is_empty() && !name.is_empty());
-    let place = if section.is_empty() { String::new() } else { format!(" in `{section}`") };
     let elsewhere = KEYS.iter().find(|(_, keys)| keys.contains(&key.name.as_str()));
-    let hint = match (nearest(&key.name, keys.iter().copied().chain(sections)), elsewhere) {
+    match (nearest(&key.name, keys.iter().copied().chain(sections)), elsewhere) {
         (Some(meant), _) => format!("did you mean `{meant}`?"),
         (None, Some(("", _))) => format!("`{}` belongs at the top, outside of every section", key.name),
         (None, Some((section, _))) => format!("`{}` belongs in `{section}`", key.name),
         (None, None) => "remove it".to_owned(),
-    };
-    PolicyProblem::at(key.position, format!("unknown key `{}`{place}", shown(&key.name))).with_hint(Some(hint))
+    }
 }
 
 /// A value and the key that it belongs to.

@@ -223,3 +223,18 @@ fn a_list_whose_entries_were_taken_out_is_answered_with_an_empty_one() {
     assert_eq!((line, column, problem.as_str()), (4, 8, "`preflight.rules` is a list, found nothing"));
     assert_eq!(hint.as_deref(), Some("write `[]` for a list without entries"));
 }
+
+#[test]
+fn of_thousands_of_mistakes_the_first_are_told_with_their_places_and_the_rest_is_counted() {
+    for (section, indent) in [("", ""), ("network:\n", "  ")] {
+        let keys: String = (0..8000).map(|n| format!("{indent}netwrk{n}: 1\n")).collect();
+        let text = format!("{HEAD}{section}{keys}");
+        let problems = parse_written(text.as_bytes(), FileKind::Project).expect_err("mistakes");
+        assert_eq!(problems.len(), 101);
+        let lines = problems[..100].iter().map(|problem| problem.position.expect("a place").line);
+        let first = HEAD.lines().count() as u64 + 1 + u64::from(!section.is_empty());
+        assert!(lines.eq(first..first + 100), "{problems:#?}");
+        assert!(problems[..100].iter().all(|problem| problem.hint.is_some() && problem.excerpt.is_some()));
+        assert_eq!((problems[100].to_string().as_str(), problems[100].position), ("and 7900 more", None));
+    }
+}
