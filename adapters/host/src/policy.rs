@@ -1,6 +1,7 @@
 //! The project's policy file: `.isobox/config.yaml`, read strictly.
 
 mod asked_probe;
+mod field;
 mod probe;
 mod schema;
 mod source;

@@ -1,6 +1,7 @@
 //! What the keys of a policy are, and which values they take.
 
 use super::PolicyProblem;
+use super::field::{Field, Read};
 use super::suggestion::nearest;
 use super::tree::{Key, Node, Value, shown};
 use isobox_domain::policy::read::expand_home;
@@ -23,24 +24,8 @@ const KEYS: [(&str, &[&str]); 10] = [
     ("records", &["views"]),
 ];
 
-/// Values that are known, and why they cannot be had: key, value, reason.
-const UNAVAILABLE: [(&str, &str, &str); 6] = [
-    ("workspace_source.kind", "directory", "workspaces are made from repositories alone in this version"),
-    ("network.default", "allow", "`inherited` is the word for the host's network"),
-    (
-        "filesystem.expose_workspace",
-        "false",
-        "a workload without its workspace has no result; `read_only` lets it read alone",
-    ),
-    ("credentials.default", "inherited", "no credential is passed on in this version"),
-    ("promotion.mode", "automatic", "a person agrees to every promotion"),
-    ("promotion.mode", "auto", "a person agrees to every promotion"),
-];
-
 /// Keys that a user's own policy does not have: it cannot limit them yet, and a key without effect would deceive.
 const NOT_A_USERS: [(&str, &str); 2] = [("network", "allow"), ("filesystem", "read")];
-
-type Read<T> = Result<T, PolicyProblem>;
 
 /// Which file it is: both have the same keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -268,72 +253,5 @@ fn meant_by(section: &str, key: &Key) -> String {
         (None, Some(("", _))) => format!("`{}` belongs at the top, outside of every section", key.name),
         (None, Some((section, _))) => format!("`{}` belongs in `{section}`", key.name),
         (None, None) => "remove it".to_owned(),
-    }
-}
-
-/// A value and the key that it belongs to.
-struct Field<'a> {
-    name: String,
-    node: &'a Node,
-}
-
-impl<'a> Field<'a> {
-    /// What the value means, being one of `known`.
-    fn one_of<T: Copy>(&self, known: &[(&str, T)]) -> Read<T> {
-        let words = known.iter().map(|(word, _)| *word);
-        let found = match &self.node.value {
-            Value::Plain(text) => Some(text),
-            // In quotes, a word is a word, but `"true"` is text and no truth value.
-            Value::Quoted(text) if !["true", "false"].contains(&text.as_str()) => Some(text),
-            _ => None,
-        };
-        if let Some((_, value)) = known.iter().find(|(word, _)| found.is_some_and(|found| found == word)) {
-            return Ok(*value);
-        }
-        let unavailable =
-            UNAVAILABLE.iter().find(|(key, word, _)| *key == self.name && found.is_some_and(|f| f == word));
-        if let (Some((_, word, reason)), Some(_)) = (unavailable, found) {
-            return Err(PolicyProblem::at(
-                self.node.position,
-                format!("`{}: {word}` is not available: {reason}", self.name),
-            )
-            .with_hint(Some(format!("write {}", one_of(words)))));
-        }
-        let meant = found.and_then(|found| nearest(found, words.clone()));
-        Err(self.expected(&one_of(words)).with_hint(meant.map(|meant| format!("did you mean `{meant}`?"))))
-    }
-
-    fn items(&self) -> Read<Vec<Field<'a>>> {
-        match &self.node.value {
-            Value::List(items) => {
-                Ok(items.iter().map(|node| Field { name: format!("an entry of {}", self.name), node }).collect())
-            }
-            Value::Plain(text) if text.is_empty() => {
-                Err(self.expected("a list").with_hint(Some("write `[]` for a list without entries".to_owned())))
-            }
-            _ => Err(self.expected("a list")),
-        }
-    }
-
-    /// Text, which is not empty.
-    fn text(&self) -> Read<&'a str> {
-        match &self.node.value {
-            Value::Plain(text) | Value::Quoted(text) if !text.is_empty() => Ok(text),
-            _ => Err(self.expected("text")),
-        }
-    }
-
-    fn expected(&self, expected: &str) -> PolicyProblem {
-        let problem = format!("`{}` is {expected}, found {}", self.name, self.node.value.in_words());
-        PolicyProblem::at(self.node.position, problem)
-    }
-}
-
-/// Words to choose from, as a person lists them.
-fn one_of<'a>(words: impl Iterator<Item = &'a str>) -> String {
-    let quoted: Vec<String> = words.map(|word| format!("`{word}`")).collect();
-    match quoted.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
-        _ => quoted.concat(),
     }
 }
