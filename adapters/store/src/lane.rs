@@ -223,8 +223,11 @@ pub(crate) fn seal_file(layout: &Layout, number: u8, file: &File, flush: Flush) 
         file.sync_data()?;
     }
     let id = hash_file(file)?;
-    file.set_permissions(Permissions::from_mode(0o444))?;
     layout.lanes.rename(&lane_name(number), &layout.packs, &format!("{}.pack", id.to_hex()))?;
+    // Not before: a lane that a kill leaves read-only could not be put into.
+    if file.set_permissions(Permissions::from_mode(0o444)).is_err() {
+        // It is sealed all the same: nothing writes to what bears such a name.
+    }
     layout.packs.sync()?;
     layout.lanes.sync()?;
     Ok(id)
@@ -253,9 +256,18 @@ fn open_lane(lanes: &Dir, number: u8) -> io::Result<File> {
             lanes.sync()?;
             Ok(file)
         }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => lanes.file(&name, Access::Create),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match lanes.file(&name, Access::Create) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => open_read_only(lanes, &name),
+            opened => opened,
+        },
         Err(error) => Err(error),
     }
+}
+
+// Another version that was killed while it sealed the lane left it so.
+fn open_read_only(lanes: &Dir, name: &str) -> io::Result<File> {
+    lanes.file(name, Access::Read)?.set_permissions(Permissions::from_mode(0o600))?;
+    lanes.file(name, Access::Existing)
 }
 
 fn now() -> Timestamp {

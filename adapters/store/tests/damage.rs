@@ -12,7 +12,7 @@ use isobox_store_format::entry::{EntryHeader, EntryKind};
 use isobox_store_format::limits::{LANES, MAX_PACK};
 use std::fs;
 use std::io::{Read, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use support::{entries, flip, packs};
 
@@ -264,4 +264,14 @@ fn a_lane_that_grew_beyond_its_limit_keeps_its_records_and_takes_no_more() {
     assert!(lane(records.path(), 1).exists());
     let found = open(records.path()).verify(Thoroughness::Full, &|_| {}).unwrap();
     assert_eq!((found.is_sound(), found.records), (false, 2), "{found:?}");
+}
+
+#[test]
+fn a_lane_that_was_left_read_only_is_put_into_all_the_same() {
+    let records = tempfile::tempdir().unwrap();
+    let first = publish(&FsTaskStore::create(records.path()).unwrap(), 1, b"one");
+    fs::set_permissions(lane(records.path(), 0), fs::Permissions::from_mode(0o444)).unwrap();
+    let second = publish(&open(records.path()), 2, b"two");
+    assert_eq!(readable(records.path()), [second, first]);
+    assert!(!lane(records.path(), 1).exists(), "it went into the same lane");
 }
