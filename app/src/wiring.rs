@@ -25,6 +25,8 @@ pub(crate) use transfer::{damaged_archive, export_file};
 pub(crate) use update::{build, with_publisher, with_update_ports};
 pub(crate) use upkeep::give_way;
 
+pub(crate) use isobox_git::Kind;
+
 use crate::cli::Place;
 use crate::failure::{Failure, FailureKind};
 use isobox_domain::escape::Escaped;

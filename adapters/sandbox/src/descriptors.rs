@@ -7,7 +7,7 @@ use std::io::{self, Seek, Write};
 use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 
 /// Marks every open descriptor from `first` up, so that no program executed from here on inherits it.
-pub(crate) fn close_on_exec_from(first: RawFd) -> io::Result<()> {
+pub fn close_on_exec_from(first: RawFd) -> io::Result<()> {
     // SAFETY: close_range(2) with CLOSE_RANGE_CLOEXEC closes nothing and touches no memory; it sets a flag that every
     // descriptor of a Rust program has anyway.
     let result = unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };

@@ -16,5 +16,6 @@ pub mod stage;
 mod supervision;
 
 pub use bubblewrap::BubblewrapBackend;
+pub use descriptors::close_on_exec_from;
 pub use host::HostBackend;
 pub use probe::{BackendsProbe, SandboxProbe};

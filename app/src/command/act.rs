@@ -12,6 +12,7 @@ use crate::use_case::open_tasks::{self, Meant};
 use crate::use_case::reject;
 use crate::use_case::select::{self, Selected};
 use crate::wiring::{Project, Store};
+use isobox_domain::archive_name::ArchiveName;
 use isobox_domain::escape::Escaped;
 use isobox_domain::policy::ViewLimit;
 use isobox_domain::record::TaskRecord;
@@ -68,11 +69,19 @@ impl NamedOpen {
     /// Finds the Task in the store that the command line means.
     pub(super) fn find(place: &Place, typed: &OsStr) -> Result<Self, Failure> {
         let shown = Escaped(typed.as_bytes()).to_string();
+        if ArchiveName::parse(typed.as_bytes()).is_some() {
+            return Err(nothing_runs(&shown));
+        }
         let selector = select::parse(typed.to_str().unwrap_or(&shown))?;
         let store = Store::find(place, Some(&selector))?;
         let meant = open_tasks::select(&store.open_tasks_ports(), &selector, &shown)?;
         Ok(Self { store, meant })
     }
+}
+
+fn nothing_runs(archive: &str) -> Failure {
+    Failure::new(FailureKind::Usage, format!("{archive} is an archive: nothing in it runs"))
+        .with_hint(format!("`isobox show {archive}` shows how its task ended"))
 }
 
 /// Ends a running Task, waits until it is recorded, and says how.

@@ -13,7 +13,7 @@ use crate::output::text::counted;
 use crate::output::working::Working;
 use crate::use_case::export::{self, Exported, Layout};
 use crate::use_case::select::Selected;
-use crate::wiring::{self, Dirtied, Store};
+use crate::wiring::{self, Dirtied, Kind, Store};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
@@ -76,7 +76,7 @@ fn export_each(console: Console, asked: &Asked<'_>, layout: Layout) -> Result<Ex
     };
     let sentence = format!("exported {what} into {}", shown(asked.destination));
     tell(console, asked, &Totals { exported: named.len() as u64, ..Totals::default() }, &sentence)?;
-    tell_of_dirt(console, asked.destination);
+    tell_of_dirt(console, asked.destination, Kind::Directory);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -97,7 +97,7 @@ fn export_statement(console: Console, asked: &Asked<'_>, format: Format) -> Resu
     }
     let sentence = format!("exported {task} into {}", shown(asked.destination));
     tell(console, asked, &Totals { exported: 1, ..Totals::default() }, &sentence)?;
-    tell_of_dirt(console, asked.destination);
+    tell_of_dirt(console, asked.destination, Kind::Directory);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -136,7 +136,7 @@ fn export_all(console: Console, asked: &Asked<'_>, layout: Layout) -> Result<Exi
     let made = counted(totals.exported, "task");
     tell(console, asked, &totals, &format!("exported {made} into {}{rest}", shown(asked.destination)))?;
     if totals.exported > 0 {
-        tell_of_dirt(console, asked.destination);
+        tell_of_dirt(console, asked.destination, Kind::Directory);
     }
     Ok(if totals.failed == 0 { ExitCode::SUCCESS } else { ExitCode::NO })
 }
@@ -152,14 +152,18 @@ pub(super) fn tell(console: Console, asked: &Asked<'_>, totals: &Totals, sentenc
 }
 
 /// Says where an Export keeps Tasks from being attempted, and how to mend that.
-pub(super) fn tell_of_dirt(console: Console, destination: &Path) {
-    let Some(Dirtied { root, path }) = wiring::dirtied_project(destination) else { return };
+pub(super) fn tell_of_dirt(console: Console, destination: &Path, kind: Kind) {
+    let Some(Dirtied { root, path }) = wiring::dirtied_project(destination, kind) else { return };
     console.warning(&format!(
         "{} lies in the repository {}, which is not clean with it: until it is gone or ignored, a task and a promotion are \
          refused there",
         shown(destination),
         shown(&root)
     ));
-    let line = if path.as_os_str().is_empty() { "task-*".to_owned() } else { format!("/{}/", shown(&path)) };
+    let line = match kind {
+        Kind::File => format!("/{}", shown(&path)),
+        Kind::Directory if path.as_os_str().is_empty() => "task-*".to_owned(),
+        Kind::Directory => format!("/{}/", shown(&path)),
+    };
     console.line(&format!("hint: move it elsewhere, or add the line `{line}` to .gitignore or .git/info/exclude"));
 }

@@ -1,6 +1,6 @@
 //! `isobox export` into one file: an Archive, or a patch.
 
-use super::export::{ALL, Asked, tell};
+use super::export::{ALL, Asked, tell, tell_of_dirt};
 use super::look::Named;
 use super::transfer::shown;
 use crate::cli::Format;
@@ -12,7 +12,7 @@ use crate::output::stdout;
 use crate::output::text::counted;
 use crate::output::working::Working;
 use crate::use_case::{archive, logs as copying};
-use crate::wiring::{self, Store};
+use crate::wiring::{self, Kind, Store};
 use isobox_domain::content::ContentId;
 use isobox_ports::{Advance, Archived, ExportError, ExportFile, ExportFiles, Replacing};
 use std::io::{BufWriter, Write};
@@ -117,10 +117,12 @@ fn sentence(written: &Archived) -> String {
 }
 
 fn tell_of(console: Console, asked: &Asked<'_>, totals: &Totals, sentence: &str) -> Result<(), Failure> {
-    match asked.destination.as_os_str() == "-" {
-        true => Ok(()),
-        false => tell(console, asked, totals, &format!("{sentence} into {}", shown(asked.destination))),
+    if asked.destination.as_os_str() == "-" {
+        return Ok(());
     }
+    tell(console, asked, totals, &format!("{sentence} into {}", shown(asked.destination)))?;
+    tell_of_dirt(console, asked.destination, Kind::File);
+    Ok(())
 }
 
 /// The records that were named, of one store.

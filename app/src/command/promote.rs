@@ -13,7 +13,7 @@ use crate::output::stdout::{self, for_documents, unwritten};
 use crate::use_case::import::Verdict;
 use crate::use_case::promote::{self, Extent, Promoted, PromotionRequest};
 use crate::use_case::select::Selected;
-use crate::use_case::take_over::take_over_one;
+use crate::use_case::take_over::{pruned_at, take_over_one};
 use crate::wiring::Project;
 use isobox_domain::policy::ViewLimit;
 use isobox_domain::promotion::Repetition;
@@ -97,9 +97,11 @@ fn taken_over(
     match take_over_one(&store.take_over_ports(), &archived.store.take_over_source(), &entry)? {
         Verdict::Refused { reason } | Verdict::Partly { reason } | Verdict::NotImportable { reason } => {
             let message = format!("cannot take {} over from its archive", record.task);
-            return Err(Failure::new(FailureKind::PromotionRefused, message)
-                .because(reason)
-                .with_hint("`isobox verify` says whether the archive is whole"));
+            let failure = Failure::new(FailureKind::PromotionRefused, message).because(reason);
+            return Err(match pruned_at(store.records(), digest)? {
+                Some(_) => failure.with_hint("pass --records DIR to promote it by way of another store"),
+                None => failure.with_hint("`isobox verify` says whether the archive is whole"),
+            });
         }
         Verdict::Imported { .. } => console.line(&format!("imported {}", record.task)),
         Verdict::Continued { .. } | Verdict::Unchanged | Verdict::View => {}

@@ -3,14 +3,11 @@
 use crate::failure::{Failure, FailureKind};
 use crate::use_case::list::{Listed, Met};
 use crate::use_case::open_tasks;
-use isobox_domain::event::Event;
 use isobox_domain::listing::{Direction, Filter, First, Glance, Limit, Order, SortKey, TooMany};
 use isobox_domain::outcome::Outcome;
 use isobox_domain::record::{RecordEntry, TaskRecord};
 use isobox_domain::task_state::TaskState;
-use isobox_ports::{
-    Listing, Listings, ObjectStore, OpenAttempt, OpenAttempts, StoreError, StoreErrorKind, StoredEvent,
-};
+use isobox_ports::{Listing, Listings, ObjectStore, OpenAttempt, OpenAttempts, StoreError, StoreErrorKind};
 
 /// What a search touches.
 #[derive(Clone, Copy)]
@@ -122,9 +119,10 @@ impl Search<'_, '_> {
             self.show_found(found)?;
         }
         let left = listing.count().saturating_sub(passed);
-        let next = entries.next().and_then(Result::ok).map(|next| self.query.filter.glance(&next));
-        Ok(match (self.query.filter.is_empty(), next) {
-            (_, None) => Rest::default(),
+        let Some(next) = entries.next() else { return Ok(Rest::default()) };
+        // What cannot be read may be anything, and others come after it.
+        let glance = next.ok().map(|next| self.query.filter.glance(&next));
+        Ok(match (self.query.filter.is_empty(), glance) {
             (_, Some(Glance::NoneBefore)) if direction == Direction::Descending => Rest::default(),
             (true, _) => Rest { not_shown: left, not_looked_at: 0 },
             (false, _) => Rest { not_shown: 0, not_looked_at: left },
@@ -183,16 +181,16 @@ impl Search<'_, '_> {
     /// The record of an entry with its events, if the filter admits it.
     fn admitted(&self, entry: &RecordEntry) -> Result<Option<Listed>, StoreError> {
         let Some(record) = self.admitted_record(entry)? else { return Ok(None) };
-        let events = self.events(entry)?;
-        let listed = Listed { digest: entry.record, record, events, standing: self.met.standing(entry) };
+        let events = self.listing.events(entry)?;
+        let listed = Listed::new(entry.record, record, events, self.met.standing(entry));
         Ok(self.stands_so(&listed)?.then_some(listed))
     }
 
     /// What the record of an entry is ordered by, if the filter admits it.
     fn value(&self, entry: &RecordEntry, key: SortKey) -> Result<Option<u64>, StoreError> {
         let Some(record) = self.admitted_record(entry)? else { return Ok(None) };
-        let events = if self.query.filter.asks_for_standing() { self.events(entry)? } else { Vec::new() };
-        let listed = Listed { digest: entry.record, record, events, standing: self.met.standing(entry) };
+        let events = if self.query.filter.asks_for_standing() { self.listing.events(entry)? } else { Vec::new() };
+        let listed = Listed::new(entry.record, record, events, self.met.standing(entry));
         Ok(self.stands_so(&listed)?.then(|| key.value(&listed.record)))
     }
 
@@ -200,10 +198,6 @@ impl Search<'_, '_> {
         let filter = &self.query.filter;
         let is_admitted = |record: &TaskRecord| filter.admits_outcome(record.outcome) && filter.admits(record);
         Ok(self.listing.load(entry)?.filter(is_admitted))
-    }
-
-    fn events(&self, entry: &RecordEntry) -> Result<Vec<Event>, StoreError> {
-        Ok(self.listing.events(entry)?.into_iter().map(|StoredEvent { event, .. }| event).collect())
     }
 
     fn stands_so(&self, listed: &Listed) -> Result<bool, StoreError> {

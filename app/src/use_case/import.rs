@@ -2,6 +2,7 @@
 
 mod known;
 mod stage;
+mod stopped;
 
 use crate::failure::Failure;
 use isobox_domain::content::{ContentId, ContentRef, parse_hex};
@@ -9,10 +10,10 @@ use isobox_domain::record::{RecordedArgument, TaskArtifacts, TaskRecord};
 use isobox_domain::task_id::TaskId;
 use isobox_domain::v1::{Import, NotImportable, V1Record};
 use isobox_ports::{
-    AppendError, Attempts, Clock, RecordLog, StoreError, TaskIds, V1Directories, V1Directory, V1Error, V1Format,
-    V1ParseError,
+    AppendError, Attempts, Clock, RecordLog, TaskIds, V1Directories, V1Directory, V1Error, V1Format, V1ParseError,
 };
 use known::Known;
+pub(crate) use stopped::Stopped;
 
 /// Directories that are looked up in the store together, so that its list is read once for all of them.
 const BATCH: usize = 1024;
@@ -87,38 +88,6 @@ pub(crate) fn import(ports: &Ports<'_>, directories: &dyn V1Directories, tell: T
             };
             tell(name, verdict)?;
         }
-    }
-}
-
-/// Why one directory was not imported.
-enum Stopped {
-    /// It is to blame.
-    Refused(String),
-    /// The store is, or isobox.
-    Failed(Failure),
-}
-
-impl From<V1Error> for Stopped {
-    fn from(error: V1Error) -> Self {
-        Self::Refused(crate::failure::one_line(&error))
-    }
-}
-
-impl From<Failure> for Stopped {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(failure)
-    }
-}
-
-impl From<StoreError> for Stopped {
-    fn from(error: StoreError) -> Self {
-        Self::Failed(error.into())
-    }
-}
-
-impl From<AppendError> for Stopped {
-    fn from(error: AppendError) -> Self {
-        Self::Failed(error.into())
     }
 }
 

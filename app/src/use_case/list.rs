@@ -6,7 +6,7 @@ use isobox_domain::event::Event;
 use isobox_domain::record::{RecordEntry, TaskRecord};
 use isobox_domain::task_id::TaskId;
 use isobox_domain::task_state::{Standing, TaskState};
-use isobox_ports::{RecordLog, StoreError};
+use isobox_ports::{RecordLog, StoreError, StoredEvent};
 use std::collections::HashMap;
 
 /// What a listing touches.
@@ -65,9 +65,18 @@ pub(crate) struct Listed {
     /// Oldest first.
     pub(crate) events: Vec<Event>,
     pub(crate) standing: Standing,
+    /// The last of `events`: what follows the record's history as it is told here names this one.
+    pub(crate) newest: Option<ContentId>,
 }
 
 impl Listed {
+    /// A record with what happened to it, oldest first.
+    pub(crate) fn new(digest: ContentId, record: TaskRecord, events: Vec<StoredEvent>, standing: Standing) -> Self {
+        let newest = events.last().map(|stored| stored.id);
+        let events = events.into_iter().map(|stored| stored.event).collect();
+        Self { digest, record, events, standing, newest }
+    }
+
     /// Where it stands.
     pub(crate) fn state(&self) -> TaskState {
         TaskState::of(&self.record, &self.events, self.standing)
@@ -100,8 +109,8 @@ pub(crate) fn listed(
     met.meet_recorded(entry);
     let standing = met.standing(entry);
     let Some(record) = records.load(&entry.record)? else { return Ok(None) };
-    let events = events(records, &entry.record)?;
-    Ok(Some(Listed { digest: entry.record, record, events, standing }))
+    let events = records.events(&entry.record)?;
+    Ok(Some(Listed::new(entry.record, record, events, standing)))
 }
 
 /// The events about a record, oldest first.

@@ -39,7 +39,7 @@ pub(crate) enum Clockwork {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Doomed {
     pub(crate) entry: RecordEntry,
-    /// The newest event about it: if there is another one by then, it stays.
+    /// The newest event that it was judged by: if there is another one by then, it stays.
     newest: Option<ContentId>,
 }
 
@@ -80,8 +80,7 @@ pub(crate) fn plan(
             None if plan.doomed.len() == MOST => plan.is_partial = true,
             None => {
                 each(&found)?;
-                let newest = ports.records.events(&entry.record)?.last().map(|stored| stored.id);
-                plan.doomed.push(Doomed { entry, newest });
+                plan.doomed.push(Doomed { entry, newest: found.newest });
                 plan.doomed_bytes += bytes;
             }
         }

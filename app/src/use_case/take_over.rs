@@ -5,13 +5,16 @@ mod known;
 mod stage;
 
 use crate::failure::{Failure, one_line};
-use crate::use_case::import::Verdict;
+use crate::use_case::import::{Stopped, Verdict};
 use isobox_domain::content::ContentId;
+use isobox_domain::event::EventKind;
 use isobox_domain::import::draft_of;
 use isobox_domain::record::{RecordEntry, TaskRecord};
-use isobox_ports::{AppendError, Attempts, ObjectStore, RecordLog, StoreError, StoreErrorKind};
+use isobox_domain::timestamp::Timestamp;
+use isobox_ports::{Attempts, ObjectStore, RecordLog, StoreError, StoreErrorKind};
 use isobox_store_format::below::each_below;
 use known::Known;
+pub(crate) use stage::part;
 
 /// Records that are looked up in the store together, so that its list is read once for all of them.
 const BATCH: usize = 1 << 14;
@@ -64,32 +67,6 @@ pub(crate) fn take_over_all(ports: &Ports<'_>, source: &Source<'_>, tell: Tell<'
 pub(crate) fn take_over_one(ports: &Ports<'_>, source: &Source<'_>, entry: &RecordEntry) -> Result<Verdict, Failure> {
     let mut known = Known::of(ports.records, std::slice::from_ref(entry))?;
     take_over(ports, source, entry, &mut known)
-}
-
-/// Why a record was not taken over.
-enum Stopped {
-    /// What it comes from is to blame.
-    Refused(String),
-    /// The store is, or isobox.
-    Failed(Failure),
-}
-
-impl From<Failure> for Stopped {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(failure)
-    }
-}
-
-impl From<StoreError> for Stopped {
-    fn from(error: StoreError) -> Self {
-        Self::Failed(error.into())
-    }
-}
-
-impl From<AppendError> for Stopped {
-    fn from(error: AppendError) -> Self {
-        Self::Failed(error.into())
-    }
 }
 
 fn take_over(
@@ -148,6 +125,10 @@ fn put(
     if is_here {
         return Ok(false);
     }
+    if let Some(at) = pruned_at(ports.records, &entry.record)? {
+        let reason = format!("it was pruned here at {at}; `--records DIR` takes it over into another store");
+        return Err(Stopped::Refused(reason));
+    }
     let attempt = ports.attempts.begin(&draft_of(record))?;
     match stage::stage(&*attempt, source, &entry.record) {
         Ok(()) => {}
@@ -159,6 +140,17 @@ fn put(
     let digest = ports.records.publish(attempt, record)?;
     known.add(record, digest);
     Ok(true)
+}
+
+/// When the record was pruned from the store. It is not listed there again, also if it is published once more.
+pub(crate) fn pruned_at(records: &dyn RecordLog, record: &ContentId) -> Result<Option<Timestamp>, StoreError> {
+    let events = match records.events(record) {
+        // That is told of the events, and keeps no record out.
+        Err(error) if error.kind == StoreErrorKind::Damaged => return Ok(None),
+        events => events?,
+    };
+    let pruned = events.iter().find(|stored| matches!(stored.event.kind, EventKind::Pruned { .. }));
+    Ok(pruned.map(|stored| stored.event.at))
 }
 
 /// Whether both were made from the same `record.json` of version 1.
@@ -177,7 +169,7 @@ pub(crate) fn is_whole(store: &Source<'_>, record: &ContentId) -> Result<bool, F
         bytes => bytes?,
     };
     let Some(bytes) = bytes else { return Ok(false) };
-    let mut fetch = |part: &_| stage::part(store, part);
+    let mut fetch = |reference: &_| part(store.objects, reference);
     let below = each_below(&bytes, &mut fetch, &mut |object| match store.objects.open(&object.id)? {
         Some(_) => Ok(()),
         None => Err("it is missing".into()),

@@ -4,4 +4,5 @@ mod attempts;
 mod find;
 mod open_tasks;
 mod promotions;
+mod prunes;
 mod recoveries;

@@ -36,21 +36,23 @@ fn written_to(path: &Path) -> PathBuf {
     host_path
 }
 
-/// A project that is not clean with what was written to a directory.
+/// A project that is not clean with what was written.
 pub(crate) struct Dirtied {
     /// Its root.
     pub(crate) root: PathBuf,
-    /// The directory, from there.
+    /// What was written, from there.
     pub(crate) path: PathBuf,
 }
 
-/// The project that is not clean with the directory `path` in it, if there is one. Where no isobox works, nobody minds.
-pub(crate) fn dirtied_project(path: &Path) -> Option<Dirtied> {
+/// The project that is not clean with the file or directory `path` in it, if there is one. Where no isobox works, nobody
+/// minds.
+pub(crate) fn dirtied_project(path: &Path, kind: Kind) -> Option<Dirtied> {
     let host_path = without_links(&absolute(path).ok()?);
-    let repository = GixRepository::discover(&host_path).ok()?;
+    let directory = if kind == Kind::File { host_path.parent()? } else { &host_path };
+    let repository = GixRepository::discover(directory).ok()?;
     let root = repository.root();
     let is_project = root.join(POLICY_PATH).exists() || Location::of_project(&repository).records.exists();
-    let is_dirtied = repository.is_dirtied_by(&host_path, Kind::Directory).ok()?;
+    let is_dirtied = repository.is_dirtied_by(&host_path, kind).ok()?;
     let path = host_path.strip_prefix(root).ok()?.to_owned();
     (is_project && is_dirtied).then(|| Dirtied { root: root.to_owned(), path })
 }

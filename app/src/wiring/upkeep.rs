@@ -4,11 +4,15 @@ use super::{Store, clock};
 use crate::failure::Failure;
 use crate::use_case::{pin, prune};
 use isobox_ports::Compactor;
+use isobox_sandbox::close_on_exec_from;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 /// Set to `0` where no compaction may start by itself.
 const AUTO_COMPACT: &str = "ISOBOX_AUTO_COMPACT";
+
+/// The first descriptor after those of standard input, output and error.
+const FIRST_NOT_STANDARD: i32 = 3;
 
 impl Store {
     /// The ports of a prune.
@@ -40,7 +44,11 @@ impl Store {
         // A group of its own: what is typed to end this process does not end it.
         command.process_group(0).current_dir("/");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        drop(command.spawn());
+        // A caller who waits for the end of a pipe, or for a lock, that isobox inherited does not wait for the compaction. An
+        // attempt that came to no launch has left them as they were.
+        if close_on_exec_from(FIRST_NOT_STANDARD).is_ok() {
+            drop(command.spawn());
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Archives: `export --format archive`, `import`, and looking into one wherever a task is named.
+//! Archives: `export --format archive`, `import`, and looking into one.
 
 use crate::support::{assert_told, document, tool};
 use isobox_tests::{Outcome, Project, User};
@@ -90,7 +90,7 @@ fn a_patch_is_what_diff_prints() {
 }
 
 #[test]
-fn an_archive_is_taken_wherever_a_task_is() {
+fn an_archive_is_taken_by_every_command_that_looks() {
     let project = Project::initialised(User::Current);
     let (first, second) = (tool(&project, CHANGE), tool(&project, "echo two"));
     let one = archive(&project, &[&first], "one.isobox");
@@ -112,6 +112,16 @@ fn an_archive_is_taken_wherever_a_task_is() {
     for command in ["reject", "rerun"] {
         assert_told(&project.isobox(&[command, &one]), if command == "rerun" { 125 } else { 2 }, &["isobox import"]);
     }
+    for command in [&["store", "pin"][..], &["audit", "prove"]] {
+        assert_told(&project.isobox(&[command, &[one.as_str()]].concat()), 2, &["an archive is only looked into"]);
+    }
+    for command in [&["stop"][..], &["wait"], &["logs", "--follow"]] {
+        for name in [&one, &named] {
+            let told = project.isobox(&[command, &[name.as_str()]].concat());
+            let show = format!("hint: `isobox show {name}` shows how its task ended");
+            assert_told(&told, 2, &["is an archive: nothing in it runs", &show]);
+        }
+    }
 }
 
 #[test]
@@ -131,6 +141,48 @@ fn a_task_is_promoted_from_an_archive_by_way_of_the_projects_own_store() {
     assert_eq!(project.read("new.txt"), "new\n");
     assert_eq!(document(&project.isobox(&["list", "--json", "--state", "promoted"]))["tasks"][0]["id"], task.as_str());
     assert_told(&project.isobox(&["promote", "--yes", &one]), 4, &["cannot promote"]);
+}
+
+#[test]
+fn what_was_pruned_here_comes_back_into_another_store_alone() {
+    let project = Project::initialised(User::Current);
+    let (pruned, kept) = (tool(&project, "echo new > new.txt"), tool(&project, "echo two > two.txt"));
+    let one = archive(&project, &[&pruned], "one.isobox");
+    assert_eq!(project.isobox(&["reject", &pruned]).code, 0);
+    assert_eq!(project.isobox(&["store", "prune", "--keep-last", "0", "--apply"]).code, 0);
+    let own = own_records(&project);
+    let (before, stored) = (listed(&project, &own), snapshot(&Path::new(&own).join("store/lanes")));
+    let (outcome, told) = import(&project, &own, &[&one]);
+    assert_eq!((outcome.code, &told["imported"], &told["refused"]), (1, &0.into(), &1.into()), "{told}");
+    let reason = told["directories"][0]["reasons"][0].as_str().expect("a reason");
+    assert!(reason.starts_with("it was pruned here at 20") && reason.contains("--records DIR"), "{reason}");
+    assert_told(&project.isobox(&["promote", "--yes", &one]), 4, &["it was pruned here at 20", "--records DIR"]);
+    assert!(!project.repository().join("new.txt").exists());
+    assert_eq!(listed(&project, &own), before);
+    assert_eq!(document(&project.isobox(&["show", "--json", "@latest"]))["id"], kept.as_str());
+    assert!(snapshot(&Path::new(&own).join("store/lanes")) == stored, "nothing was staged");
+    let other = elsewhere(&project, "other");
+    assert_eq!(import(&project, &other, &[&one]).0.code, 0);
+    assert_eq!(listed(&project, &other).len(), 1);
+    assert_eq!(project.isobox(&["promote", "--yes", "--records", &other, &one]).code, 0);
+    assert_eq!(project.read("new.txt"), "new\n");
+}
+
+#[test]
+fn a_file_that_makes_a_project_unclean_is_told() {
+    let project = Project::initialised(User::Current);
+    tool(&project, "echo new > new.txt");
+    for (format, name) in [("archive", "x.isobox"), ("patch", "x.patch")] {
+        let exported = project.isobox(&["export", "--format", format, "@latest", name]);
+        let line = format!("add the line `/{name}` to .gitignore");
+        assert_told(&exported, 0, &["which is not clean with it", &line]);
+        fs::remove_file(project.repository().join(name)).expect("remove");
+        let piped = project.isobox(&["export", "--format", format, "@latest", &elsewhere(&project, name)]);
+        assert!(!piped.stderr.contains("not clean"), "{piped:?}");
+    }
+    project.write(".gitignore", "*.isobox\n");
+    let ignored = project.isobox(&["export", "--format", "archive", "@latest", "x.isobox"]);
+    assert!(ignored.code == 0 && !ignored.stderr.contains("not clean"), "{ignored:?}");
 }
 
 #[test]

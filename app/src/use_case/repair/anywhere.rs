@@ -1,17 +1,15 @@
 //! Several stores as one: each thing is read from the first that has it whole.
 
-use crate::use_case::take_over::Source;
+use crate::use_case::take_over::{Source, part};
 use isobox_domain::change::ChangeSetRef;
-use isobox_domain::content::{ContentId, ContentRef};
+use isobox_domain::content::ContentId;
 use isobox_domain::event::Event;
 use isobox_domain::record::{RecordEntry, TaskRecord};
 use isobox_ports::{
     AppendError, Attempt, Cause, ChangeLines, Content, ObjectStore, RecordLog, StoreError, StoreErrorKind, StoredEvent,
 };
 use isobox_store_format::change_set::read_change_set;
-use isobox_store_format::object::MAX_OBJECT_BYTES;
 use isobox_store_format::record::{ChildRole, children, decode_record};
-use std::io::Read;
 
 /// Stores, the surest first.
 pub(super) struct Anywhere<'a> {
@@ -31,13 +29,6 @@ impl Anywhere<'_> {
         }
         failure.map_or(Ok(None), Err)
     }
-
-    fn part(&self, part: &ContentRef) -> Result<Vec<u8>, Cause> {
-        let content = self.open(&part.id)?.ok_or_else(|| format!("{} is missing", part.id))?;
-        let mut bytes = Vec::new();
-        content.take(MAX_OBJECT_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    }
 }
 
 impl ObjectStore for Anywhere<'_> {
@@ -46,7 +37,7 @@ impl ObjectStore for Anywhere<'_> {
     }
 
     fn changes(&self, change_set: &ChangeSetRef) -> Result<ChangeLines<'_>, StoreError> {
-        let lines = read_change_set(change_set, |part| self.part(part));
+        let lines = read_change_set(change_set, |reference| part(self, reference));
         let lines = lines.map_err(|error| damaged(&change_set.id, error))?;
         Ok(Box::new(lines.map(|line| line.map_err(Cause::from))))
     }
@@ -74,7 +65,7 @@ impl RecordLog for Anywhere<'_> {
         let Some(bytes) = self.bytes(id)? else { return Ok(None) };
         let children = children(&bytes).map_err(|error| damaged(id, error))?;
         let policy = children.iter().find(|child| child.role == ChildRole::Policy);
-        let policy = policy.map(|policy| self.part(&policy.reference)).transpose().map_err(|e| damaged(id, e))?;
+        let policy = policy.map(|policy| part(self, &policy.reference)).transpose().map_err(|e| damaged(id, e))?;
         decode_record(&bytes, &policy.unwrap_or_default()).map(Some).map_err(|error| damaged(id, error))
     }
 

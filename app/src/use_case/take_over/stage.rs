@@ -3,7 +3,7 @@
 use super::{Source, Stopped};
 use crate::failure::{Failure, FailureKind, one_line};
 use isobox_domain::content::{ContentId, ContentRef};
-use isobox_ports::{Attempt, CaptureSink, Cause, Content};
+use isobox_ports::{Attempt, CaptureSink, Cause, Content, ObjectStore};
 use isobox_store_format::below::{BelowError, each_below};
 use isobox_store_format::object::MAX_OBJECT_BYTES;
 use std::collections::HashSet;
@@ -19,7 +19,7 @@ pub(super) fn stage(attempt: &dyn Attempt, source: &Source<'_>, record: &Content
     let bytes = bytes.ok_or_else(|| refused("its record is missing".to_owned()))?;
     let mut sink = attempt.capture_sink()?;
     let (mut staged, mut stopped) = (HashSet::new(), None);
-    let mut fetch = |part: &ContentRef| self::part(source, part);
+    let mut fetch = |part: &ContentRef| self::part(source.objects, part);
     let below = each_below(&bytes, &mut fetch, &mut |object| {
         if staged.contains(object) {
             return Ok(());
@@ -54,9 +54,9 @@ fn one(sink: &mut dyn CaptureSink, source: &Source<'_>, object: &ContentRef) -> 
     }
 }
 
-/// A part of a Change Set.
-pub(super) fn part(source: &Source<'_>, part: &ContentRef) -> Result<Vec<u8>, Cause> {
-    let content = source.objects.open(&part.id)?.ok_or_else(|| format!("{} is missing", part.id))?;
+/// A part of a Change Set, or a policy: what is small enough to be held in memory.
+pub(crate) fn part(objects: &dyn ObjectStore, part: &ContentRef) -> Result<Vec<u8>, Cause> {
+    let content = objects.open(&part.id)?.ok_or_else(|| format!("{} is missing", part.id))?;
     let mut bytes = Vec::new();
     content.take(MAX_OBJECT_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)

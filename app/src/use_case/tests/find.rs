@@ -12,7 +12,8 @@ use isobox_domain::timestamp::Timestamp;
 use isobox_ports::contract::sample::{draft, promoted, record, rejected};
 use isobox_ports::fake::InMemoryStore;
 use isobox_ports::{
-    Attempt, Attempts, Entries, Listing, Listings, OpenAttempt, OpenAttempts, RecordLog, StoreError, StoredEvent,
+    Attempt, Attempts, Entries, Listing, Listings, OpenAttempt, OpenAttempts, RecordLog, StoreError, StoreErrorKind,
+    StoredEvent,
 };
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,16 +24,19 @@ struct Watched {
     loads: AtomicU64,
     /// Ends as the 20th Task.
     ending: Mutex<Option<Box<dyn Attempt>>>,
+    /// The row of this Task cannot be read.
+    unreadable: Option<u64>,
 }
 
 struct WatchedListing<'a> {
     inner: Box<dyn Listing + 'a>,
     loads: &'a AtomicU64,
+    unreadable: Option<u64>,
 }
 
 impl Watched {
     fn new(inner: InMemoryStore) -> Self {
-        Self { inner, loads: AtomicU64::new(0), ending: Mutex::default() }
+        Self { inner, loads: AtomicU64::new(0), ending: Mutex::default(), unreadable: None }
     }
 }
 
@@ -48,7 +52,8 @@ impl OpenAttempts for Watched {
 
 impl Listings for Watched {
     fn begin_listing(&self) -> Result<Box<dyn Listing + '_>, StoreError> {
-        Ok(Box::new(WatchedListing { inner: self.inner.begin_listing()?, loads: &self.loads }))
+        let inner = self.inner.begin_listing()?;
+        Ok(Box::new(WatchedListing { inner, loads: &self.loads, unreadable: self.unreadable }))
     }
 }
 
@@ -58,7 +63,10 @@ impl Listing for WatchedListing<'_> {
     }
 
     fn entries(&self, direction: Direction) -> Entries<'_> {
-        self.inner.entries(direction)
+        Box::new(self.inner.entries(direction).map(|entry| match entry {
+            Ok(entry) if self.unreadable == Some(number(entry.task)) => Err(unreadable()),
+            entry => entry,
+        }))
     }
 
     fn damage(&self) -> Vec<StoreError> {
@@ -72,6 +80,15 @@ impl Listing for WatchedListing<'_> {
 
     fn events(&self, entry: &RecordEntry) -> Result<Vec<StoredEvent>, StoreError> {
         self.inner.events(entry)
+    }
+}
+
+fn unreadable() -> StoreError {
+    StoreError {
+        kind: StoreErrorKind::Damaged,
+        operation: "list",
+        subject: "a row".into(),
+        source: "it is torn".into(),
     }
 }
 
@@ -134,6 +151,13 @@ fn a_limit_reads_no_more_records_than_it_shows() {
         assert_eq!(rest, Rest { not_shown: 7, not_looked_at: 0 });
     }
     assert_eq!(is_found(&newest(Filter::default(), Limit::Most(10))).2, Rest::default());
+}
+
+#[test]
+fn what_cannot_be_read_behind_the_limit_is_not_the_end() {
+    let watched = Watched { unreadable: Some(6), ..Watched::new(store()) };
+    let (tasks, damaged, rest) = found(&watched, &newest(Filter::default(), Limit::Most(3))).expect("nothing fails");
+    assert_eq!((tasks, damaged, rest), (vec![9, 8, 7], 0, Rest { not_shown: 7, not_looked_at: 0 }));
 }
 
 #[test]
