@@ -25,6 +25,7 @@ class Store:
         self.unsure = {}  # the same for what stands around damage
         self.loose = {}  # id of a sealed pack -> its entries after its last COMMIT
         self.chains = defaultdict(dict)  # lane -> sequence -> COMMIT
+        self.has_blocks = False  # whether compaction wrote any pack
         self.commits = {}  # id of a COMMIT -> COMMIT
         with open(os.path.join(root, "FORMAT"), "rb") as file:
             self.id = packs.read_format(file.read())
@@ -47,8 +48,12 @@ class Store:
         for name in sorted(self._names("packs")):
             if re.fullmatch(r"[0-9a-f]{64}\.pack", name):
                 self._read_pack(f"packs/{name}", bytes.fromhex(name[:64]))
+        # Compaction and pruning take packs away that COMMITs go on to name.
+        is_as_written = not self.has_blocks and all(commit.kind != 3 for commit in self.commits.values())
         for commit in self.commits.values():
             for pack in commit.packs:
+                if is_as_written and pack not in self.loose:
+                    self.problems.append(f"COMMIT {commit.id.hex()}: pack {pack.hex()} is missing")
                 self._admit(self.loose.get(pack, []))
 
     def _names(self, directory):
@@ -93,6 +98,7 @@ class Store:
             elif raw is not None and header.kind != packs.FILLER:
                 pending.append((header, raw))
             at = end
+        self.has_blocks |= has_blocks
         # What compaction wrote anew stands somewhere else than it once did.
         if not has_blocks:
             wrong = [at for at, span in spans if span > at]

@@ -16,5 +16,5 @@ pub use ignored::ignored;
 pub use injection::{CALL_GROUPS, FAULTS, Fault, Injected, run_with_fault};
 pub use project::{Outcome, Project, User, isobox_program, outcome};
 pub use published::{crate_source, debian_source};
-pub use snapshot::{assert_snapshot, checkout, command_of};
+pub use snapshot::{assert_snapshot, checkout};
 pub use terminal::{on_a_terminal, typed_on_a_terminal};

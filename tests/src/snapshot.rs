@@ -19,8 +19,3 @@ pub fn assert_snapshot(path: impl AsRef<Path>, found: &str) {
     let expected = Data::read_from(&path, Some(DataFormat::Text)).raw();
     Assert::new().action_env("SNAPSHOTS").eq(found.into_data().raw(), expected);
 }
-
-/// The command that a page is about, as it is typed after `isobox`. A dash in its name parts words.
-pub fn command_of(page: &str) -> String {
-    page.replace('-', " ").replace("rebuild index", "rebuild-index")
-}
