@@ -45,7 +45,7 @@ impl Listing for FsListing<'_> {
         let mut seen = Seen::default();
         Box::new(std::iter::from_fn(move || {
             let mut entry = self.next_kept(&mut rows).transpose();
-            while entry.as_ref().is_some_and(|entry| entry.as_ref().is_ok_and(|it| seen.has(self.store, &it.record))) {
+            while entry.as_ref().is_some_and(|entry| entry.as_ref().is_ok_and(|it| seen.has(&it.record))) {
                 entry = self.next_kept(&mut rows).transpose();
             }
             if let Some(Ok(entry)) = &entry {

@@ -2,18 +2,24 @@
 
 mod large;
 mod pack;
+mod staged;
+mod tail;
 
 use crate::compact::lock_compaction;
+use crate::dir::is_no_file;
 use crate::error::failed;
 use crate::index::{self, Pack, lane_name};
 use crate::lane::{Flush, seal_file};
 use crate::lane_tail::{Tail, find_tail};
-use crate::locks::{lock_for_removal, lock_lane};
+use crate::locks::{BEGIN, Lock, Sharing, lock, lock_lane};
+use crate::steps::step;
 use crate::store::FsTaskStore;
 use isobox_domain::content::ContentId;
-use isobox_ports::{FindContent, MendMode, MendedFile, Mender, StoreError};
+use isobox_ports::{FindContent, MendMode, MendedFile, Mender, StoreError, StoreErrorKind};
 use isobox_store_format::entry::EntryKind;
-use std::io::Read;
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, Read};
 
 impl Mender for FsTaskStore {
     fn mend(&self, find: FindContent<'_>, mode: MendMode) -> Result<Vec<MendedFile>, StoreError> {
@@ -21,15 +27,20 @@ impl Mender for FsTaskStore {
         if mode == MendMode::Mend {
             layout.require_writable()?;
         }
-        // No pack goes meanwhile, and nobody decides what is stored already.
-        let _locks = match mode {
-            MendMode::Mend => Some((lock_compaction(&self.shared)?, lock_for_removal(&layout.locks()?)?)),
+        // No pack goes meanwhile. Puts go on: only while a file takes the place of another, none is under way.
+        let _packs_stay = match mode {
+            MendMode::Mend => Some(lock_compaction(&self.shared)?),
             MendMode::Look => None,
         };
         drop(self.shared.fresh_index()?);
         let mut mended = self.mend_large(find, mode)?;
-        for pack in self.packs()? {
-            mended.extend(self.mend_pack(pack, find, mode)?);
+        let mut placed = HashSet::new();
+        for pack in self.lanes()? {
+            mended.extend(self.mend_pack(pack, find, mode, &mut placed)?);
+        }
+        // Listed only now, so that what writers have sealed since is among them.
+        for pack in self.sealed()?.into_iter().filter(|pack| !placed.contains(pack)) {
+            mended.extend(self.mend_pack(pack, find, mode, &mut HashSet::new())?);
         }
         if mode == MendMode::Mend {
             self.shared.forget_index();
@@ -49,37 +60,69 @@ impl Mender for FsTaskStore {
         }
         self.shared.forget_index();
         drop(self.shared.fresh_index()?);
-        Ok(self.packs()?.len() as u64)
+        Ok((self.lanes()?.len() + self.sealed()?.len()) as u64)
     }
 }
 
 impl FsTaskStore {
-    /// Every lane and pack in whose place nothing else lies.
-    fn packs(&self) -> Result<Vec<Pack>, StoreError> {
-        let layout = &self.shared.layout;
-        let lanes = index::open_lanes(layout)?.into_iter().filter(|(_, file)| file.is_some());
-        let mut packs: Vec<Pack> = lanes.map(|(lane, _)| Pack::Lane(lane)).collect();
-        let mut sealed: Vec<_> = index::list_packs(layout)?.into_iter().collect();
+    /// Every lane in whose place nothing else lies.
+    fn lanes(&self) -> Result<Vec<Pack>, StoreError> {
+        let lanes = index::open_lanes(&self.shared.layout)?.into_iter().filter(|(_, file)| file.is_some());
+        Ok(lanes.map(|(lane, _)| Pack::Lane(lane)).collect())
+    }
+
+    /// Every sealed pack, in the order of their names.
+    fn sealed(&self) -> Result<Vec<Pack>, StoreError> {
+        let mut sealed: Vec<_> = index::list_packs(&self.shared.layout)?.into_iter().collect();
         sealed.sort();
-        packs.extend(sealed.into_iter().map(Pack::Sealed));
-        Ok(packs)
+        Ok(sealed.into_iter().map(Pack::Sealed).collect())
+    }
+
+    /// Taken before a lane is gone through to mend it, so that nobody writes to it meanwhile: others have other lanes.
+    fn hold_lane(&self, pack: Pack, mode: MendMode) -> Result<Option<Lock>, StoreError> {
+        match (pack, mode) {
+            (Pack::Lane(lane), MendMode::Mend) => {
+                lock_lane(&self.shared.layout.locks()?, |number| number == lane).map(|(_, lock)| Some(lock))
+            }
+            (Pack::Lane(_), MendMode::Look) | (Pack::Sealed(_), _) => Ok(None),
+        }
+    }
+
+    /// Taken before anything is staged in `tmp/`: whoever starts would take it for what a killed process left. Nobody waits
+    /// for it: an attempt shares it, and a recovery that does not get it leaves remains to the next one.
+    fn keep_staged(&self) -> Result<Lock, StoreError> {
+        lock(&self.shared.layout.locks()?, BEGIN, Sharing::Shared)
+    }
+
+    /// Opens a pack to look for damage. What lies in the place of one, or is gone, is told by whoever verifies.
+    fn open_pack(&self, pack: Pack) -> Result<Option<File>, StoreError> {
+        let layout = &self.shared.layout;
+        step("opens what may be damaged");
+        unless_none(pack.open(layout).map(Some)).map_err(failed("open", &pack.shown(layout)))
     }
 
     /// The raw bytes of a small object, from a whole copy here or elsewhere.
-    fn whole_copy(&self, id: &ContentId, kind: EntryKind, length: u64, find: FindContent<'_>) -> Option<Vec<u8>> {
-        // That a copy is damaged is why this is asked.
-        if let Ok(Some(bytes)) = self.read_small(id, kind) {
-            return Some(bytes);
+    fn whole_copy(
+        &self,
+        id: &ContentId,
+        kind: EntryKind,
+        length: u64,
+        find: FindContent<'_>,
+    ) -> io::Result<Option<Vec<u8>>> {
+        match self.read_small(id, kind) {
+            Ok(Some(bytes)) => return Ok(Some(bytes)),
+            // That a copy is damaged is why this is asked.
+            Err(error) if error.kind != StoreErrorKind::Damaged => return Err(io::Error::other(error)),
+            Ok(None) | Err(_) => {}
         }
         let mut bytes = Vec::new();
-        find(id)?.take(length + 1).read_to_end(&mut bytes).ok()?;
-        Some(bytes)
+        let found = find(id).and_then(|content| content.take(length + 1).read_to_end(&mut bytes).ok());
+        Ok(found.map(|_| bytes))
     }
 
-    /// Seals a lane, which then is a pack like any other; its chain goes on in a new one.
-    fn seal_damaged(&self, lane: u8) -> Result<Pack, StoreError> {
+    /// Seals a lane that is held, which then is a pack like any other; its chain goes on in a new one.
+    fn seal_damaged(&self, lane: u8) -> Result<ContentId, StoreError> {
         let layout = &self.shared.layout;
-        let _lane = lock_lane(&layout.locks()?, |number| number == lane)?;
         let shown = Pack::Lane(lane).shown(layout);
         let file = layout.lanes.file(&lane_name(lane), crate::dir::Access::Existing);
         let sealed = file.and_then(|file| {
@@ -89,6 +132,14 @@ impl FsTaskStore {
             }
             seal_file(layout, lane, &file, Flush::First)
         });
-        sealed.map(Pack::Sealed).map_err(failed("seal lane", &shown))
+        sealed.map_err(failed("seal lane", &shown))
+    }
+}
+
+/// `None` for a file that is not there or no file. Any other error says nothing about what is there.
+fn unless_none(opened: io::Result<Option<File>>) -> io::Result<Option<File>> {
+    match opened {
+        Err(error) if error.kind() == io::ErrorKind::NotFound || is_no_file(&error) => Ok(None),
+        opened => opened,
     }
 }

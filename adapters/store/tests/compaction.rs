@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use support::Busy;
 use tempfile::TempDir;
 
 fn new_store() -> (TempDir, FsTaskStore) {
@@ -191,83 +191,57 @@ fn a_second_compaction_at_the_same_time_is_refused() {
     compact(&store);
 }
 
-#[test]
-fn those_that_publish_read_list_and_verify_meanwhile_notice_nothing() {
+/// A store with a hundred records.
+fn hundred() -> TempDir {
     let (records, store) = new_store();
     for n in 0..100 {
         publish(&store, n, &noise(n, 2000));
     }
-    let is_over = AtomicBool::new(false);
-    let fresh = || FsTaskStore::create(records.path()).unwrap();
-    std::thread::scope(|scope| {
-        let writers: Vec<_> = (1..4)
-            .map(|writer| {
-                scope.spawn(move || {
-                    let store = fresh();
-                    for n in 0..60 {
-                        publish(&store, writer * 1000 + n, &noise(n % 10, 3000));
-                    }
-                })
-            })
-            .collect();
-        let busy = |work: &(dyn Fn(&FsTaskStore) + Sync)| {
-            let store = fresh();
-            while !is_over.load(Ordering::Relaxed) {
-                work(&store);
+    records
+}
+
+/// Publishes `count` records from the n-th on, by a process of its own as it were.
+fn write(records: &Path, n: u64, count: u64) {
+    let store = FsTaskStore::create(records).unwrap();
+    for n in (0..count).map(|of| n + of) {
+        publish(&store, n, &noise(n % 10, 3000));
+    }
+}
+
+#[test]
+fn those_that_publish_read_list_and_verify_meanwhile_notice_nothing() {
+    let records = hundred();
+    let compact: Busy<'_> = &|store| drop(compact(store));
+    let list: Busy<'_> = &|store| assert!(listed(store).len() >= 100);
+    let read: Busy<'_> = &|store| {
+        for entry in store.list().unwrap().take(20) {
+            assert!(reads_whole(store, &entry.unwrap().record));
+        }
+    };
+    let verify: Busy<'_> = &|store| {
+        let found = store.verify(Thoroughness::Full, &|_| {}).unwrap();
+        assert!(found.is_sound(), "{:?}", found.defects);
+    };
+    support::beside(records.path(), &[compact, list, read, verify], || {
+        std::thread::scope(|scope| {
+            for writer in 1..4 {
+                let records = records.path();
+                scope.spawn(move || write(records, writer * 1000, 60));
             }
-        };
-        scope.spawn(move || busy(&|store| drop(compact(store))));
-        scope.spawn(move || busy(&|store| assert!(listed(store).len() >= 100)));
-        scope.spawn(move || {
-            busy(&|store| {
-                for entry in store.list().unwrap().take(20) {
-                    assert!(reads_whole(store, &entry.unwrap().record));
-                }
-            });
         });
-        scope.spawn(move || {
-            busy(&|store| {
-                let found = store.verify(Thoroughness::Full, &|_| {}).unwrap();
-                assert!(found.is_sound(), "{:?}", found.defects);
-            });
-        });
-        writers.into_iter().for_each(|writer| writer.join().unwrap());
-        is_over.store(true, Ordering::Relaxed);
     });
-    assert_eq!(listed(&fresh()).len(), 280);
+    assert_eq!(listed(&FsTaskStore::create(records.path()).unwrap()).len(), 280);
     assert_sound(records.path());
 }
 
 #[test]
 fn those_that_list_and_measure_meanwhile_find_everything_once() {
-    let (records, store) = new_store();
-    for n in 0..100 {
-        publish(&store, n, &noise(n, 2000));
-    }
-    let is_over = AtomicBool::new(false);
-    let fresh = || FsTaskStore::create(records.path()).unwrap();
-    std::thread::scope(|scope| {
-        let writer = scope.spawn(move || {
-            let store = fresh();
-            for n in 0..150 {
-                publish(&store, 1000 + n, &noise(n % 10, 3000));
-            }
-        });
-        let busy = |work: &(dyn Fn(&FsTaskStore) + Sync)| {
-            let store = fresh();
-            while !is_over.load(Ordering::Relaxed) {
-                work(&store);
-            }
-        };
-        scope.spawn(move || busy(&|store| drop(compact(store))));
-        scope.spawn(move || busy(&assert_lists_each_once));
-        scope.spawn(move || {
-            busy(&|store| assert!(store.measure(&|_| {}).unwrap().of(ContentKind::Record).count >= 100));
-        });
-        writer.join().unwrap();
-        is_over.store(true, Ordering::Relaxed);
-    });
-    assert_eq!(listed(&fresh()).len(), 250);
+    let records = hundred();
+    let compact: Busy<'_> = &|store| drop(compact(store));
+    let list: Busy<'_> = &assert_lists_each_once;
+    let measure: Busy<'_> = &|store| assert!(store.measure(&|_| {}).unwrap().of(ContentKind::Record).count >= 100);
+    support::beside(records.path(), &[compact, list, measure], || write(records.path(), 1000, 150));
+    assert_eq!(listed(&FsTaskStore::create(records.path()).unwrap()).len(), 250);
 }
 
 fn assert_lists_each_once(store: &FsTaskStore) {
@@ -307,6 +281,33 @@ fn a_pack_that_was_taken_over_already_is_not_stored_twice() {
     assert!(stored_bytes(records.path()) < 60_000);
     assert_eq!(listed(&FsTaskStore::create(records.path()).unwrap()).len(), 2);
     assert_sound(records.path());
+}
+
+#[test]
+fn a_record_that_was_put_again_is_listed_once_also_after_compaction() {
+    let (records, store) = new_store();
+    let ids: BTreeSet<_> = (1..4).map(|n| publish(&store, n, &noise(n, 500)).0).collect();
+    let (again, pack) = (publish(&store, 1, &noise(1, 500)).0, seal(records.path()));
+    let whole = fs::read(&pack).unwrap();
+    support::damage(records.path(), &again);
+    publish(&FsTaskStore::create(records.path()).unwrap(), 1, &noise(1, 500));
+    // The pack is mended.
+    fs::write(&pack, whole).unwrap();
+    for is_compacted in [false, true] {
+        let store = FsTaskStore::create(records.path()).unwrap();
+        if is_compacted {
+            compact(&store);
+        }
+        let listing = store.begin_listing().unwrap();
+        assert_eq!(listing.count(), 4, "it has two COMMITs");
+        let ids_of =
+            |entries: isobox_ports::Entries<'_>| entries.map(|entry| entry.unwrap().record).collect::<Vec<_>>();
+        let listings =
+            [store.list().unwrap(), listing.entries(Direction::Descending), listing.entries(Direction::Ascending)];
+        for listed in listings.map(ids_of) {
+            assert_eq!((listed.len(), listed.into_iter().collect()), (3, ids.clone()), "compacted: {is_compacted}");
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Every order of the steps of two that work on one store at once. The code under test is the real one, with its real
 //! locks: a thread is held up at each step until it is its turn.
 
+mod support;
+
 use isobox_domain::compaction::Scope;
 use isobox_domain::content::ContentId;
 use isobox_domain::listing::Direction;
@@ -8,9 +10,13 @@ use isobox_domain::measurement::ContentKind;
 use isobox_domain::record::{TaskArtifacts, TaskRecord};
 use isobox_domain::verification::Thoroughness;
 use isobox_ports::contract::sample::{draft, noise, pruned, record};
-use isobox_ports::{Attempts, Collector, Compactor, Listings, Measurer, ObjectStore, RecordLog, Role, Verifier};
+use isobox_ports::{
+    Attempts, Collector, Compactor, Content, Listings, Measurer, MendMode, Mender, ObjectStore, RecordLog, Role,
+    Verifier,
+};
 use isobox_store::{FsTaskStore, hook_steps};
-use std::io::{Read, Write};
+use isobox_store_format::object::reference_to;
+use std::io::{Cursor, Read, Write};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -97,7 +103,7 @@ fn direct(hear: &Receiver<Told>, turns: &[Sender<()>], choices: &[usize]) -> Vec
 
 /// Runs both actors in every order of the steps that are held; how many there were.
 fn in_every_order(
-    prepare: fn(&FsTaskStore),
+    prepare: fn(&FsTaskStore, &Path),
     is_held: fn(&str) -> bool,
     actors: [Actor; 2],
     check: fn(&FsTaskStore),
@@ -105,7 +111,7 @@ fn in_every_order(
     let (mut choices, mut orders) = (Vec::new(), 0);
     loop {
         let records = tempfile::tempdir().unwrap();
-        prepare(&FsTaskStore::create(records.path()).unwrap());
+        prepare(&FsTaskStore::create(records.path()).unwrap(), records.path());
         let decisions = run(records.path(), is_held, actors, &choices);
         orders += 1;
         let fresh = FsTaskStore::create(records.path()).unwrap();
@@ -142,14 +148,14 @@ fn assert_whole(store: &FsTaskStore, expected: &[u64]) {
     assert_eq!(found, expected);
 }
 
-fn one_that_is_pruned(store: &FsTaskStore) {
+fn one_that_is_pruned(store: &FsTaskStore, _: &Path) {
     let id = publish(store, 1);
     // What is stored in a sealed pack counts as stored for every lane.
     store.compact(Scope::All, &|_| {}).unwrap();
     store.append(&pruned(1, id, None)).unwrap();
 }
 
-fn two_in_packs(store: &FsTaskStore) {
+fn two_in_packs(store: &FsTaskStore, _: &Path) {
     for n in 1..=2 {
         publish(store, n);
         store.compact(Scope::All, &|_| {}).unwrap();
@@ -217,4 +223,34 @@ fn a_measurement_beside_a_compaction_counts_every_record_in_whichever_order_that
     let compact: Actor = |store| drop(store.compact(Scope::All, &|_| {}).unwrap());
     let orders = in_every_order(two_in_packs, |_| true, [measure, compact], |store| assert_whole(store, &[1, 2]));
     assert!(orders > 5, "{orders} orders");
+}
+
+fn one_that_is_damaged(store: &FsTaskStore, records: &Path) {
+    publish(store, 1);
+    support::damage(records, &reference_to(&noise(SHARED, 5000)).id);
+}
+
+fn mend(store: &FsTaskStore) {
+    let find = |_: &ContentId| Some(Box::new(Cursor::new(noise(SHARED, 5000))) as Content);
+    let mended = store.mend(&find, MendMode::Mend).unwrap();
+    assert!(mended.iter().any(|file| !file.restored.is_empty()), "{mended:?}");
+}
+
+#[test]
+fn a_record_that_is_put_beside_a_repair_is_whole_in_whichever_order_that_happens() {
+    let put: Actor = |store| assert_ne!(publish(store, 2), ContentId::new([0; 32]));
+    let orders = in_every_order(one_that_is_damaged, is_of_writers, [put, mend], |store| assert_whole(store, &[1, 2]));
+    assert!(orders > 10, "{orders} orders");
+}
+
+#[test]
+fn a_start_beside_a_repair_disturbs_none_of_the_two_in_whichever_order_that_happens() {
+    let start: Actor = |store| {
+        // Its steps come first, so that the recovery behind them meets the repair at each of its own.
+        assert_ne!(publish(store, 2), ContentId::new([0; 32]));
+        assert_eq!(store.abandoned().unwrap().len(), 0);
+    };
+    let orders =
+        in_every_order(one_that_is_damaged, is_of_writers, [start, mend], |store| assert_whole(store, &[1, 2]));
+    assert!(orders > 10, "{orders} orders");
 }

@@ -3,6 +3,7 @@
 use crate::dir::{Access, Dir, is_no_file};
 use crate::error::{damaged, failed};
 use crate::layout::Layout;
+use crate::locks::{COMPACT, LOG as LOG_LOCK, Lock, Sharing, lock, lock_for_put};
 use crate::random::random_name;
 use isobox_ports::StoreError;
 use std::cell::RefCell;
@@ -12,6 +13,26 @@ use std::io::{self, Read, Write};
 const LOG: &str = "log";
 /// What is being written has such a name.
 const NEW: &str = "new-";
+
+/// The log of a store, held by the one who writes it. While this lasts, no pack goes and nobody else writes the log.
+#[derive(Debug)]
+pub(super) struct Updating {
+    pub(super) log: LogDir,
+    _locks: [Lock; 3],
+}
+
+impl Updating {
+    /// Takes what it needs, in the one order of all locks: `compact`, `log`, `gc`. The first, because a pack that compaction
+    /// takes away in between would be told as lost.
+    pub(super) fn begin(layout: &Layout) -> Result<Self, StoreError> {
+        layout.require_writable()?;
+        let locks = layout.locks()?;
+        let compact = lock(&locks, COMPACT, Sharing::Exclusive)?;
+        let log = lock(&locks, LOG_LOCK, Sharing::Exclusive)?;
+        let gc = lock_for_put(&locks)?;
+        Ok(Self { log: LogDir::create(layout)?, _locks: [gc, log, compact] })
+    }
+}
 
 /// The log of a store. Paths are below it.
 #[derive(Debug)]

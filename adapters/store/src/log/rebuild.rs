@@ -2,30 +2,24 @@
 
 use super::append::{Appender, Sink};
 use super::leaves::Salvage;
-use super::place::LogDir;
+use super::place::{LogDir, Updating};
 use crate::error::damaged;
 use crate::layout::Layout;
-use crate::locks::{COMPACT, LOG, Sharing, lock, lock_for_put};
 use crate::store::Shared;
 use isobox_domain::log::TreeHead;
 use isobox_ports::{Rebuilt, StoreError};
 
 pub(super) fn rebuild(shared: &Shared, head: &TreeHead) -> Result<Rebuilt, StoreError> {
     let layout = &shared.layout;
-    layout.require_writable()?;
-    let locks = layout.locks()?;
-    // A pack that compaction takes away in between would be told as lost.
-    let _packs_stay = lock(&locks, COMPACT, Sharing::Exclusive)?;
-    let _log = lock(&locks, LOG, Sharing::Exclusive)?;
-    let _gc = lock_for_put(&locks)?;
-    let log = LogDir::create(layout)?;
-    if grow(layout, &log, head.size, &mut |_, _| Ok(()))? != *head {
+    let updating = Updating::begin(layout)?;
+    let log = &updating.log;
+    if grow(layout, log, head.size, &mut |_, _| Ok(()))? != *head {
         let reason = format!("what is left of it and of the lanes does not lead to the root of {} COMMITs", head.size);
         return Err(damaged("rebuild", log.shown(""), reason));
     }
     // The same again: nothing was changed in between but what is written here, of which nothing is read after.
     let mut rebuilt = Rebuilt::default();
-    grow(layout, &log, head.size, &mut |path, bytes| {
+    grow(layout, log, head.size, &mut |path, bytes| {
         rebuilt.files += 1;
         let is_sound = matches!(log.read(&path, bytes.len()), Ok(Some(found)) if found == bytes);
         if !is_sound {

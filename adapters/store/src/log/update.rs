@@ -3,12 +3,11 @@
 use super::append::Appender;
 use super::commits::{NextLeaves, passed};
 use super::logged::{LastPlaces, last_leaves};
-use super::place::LogDir;
+use super::place::{LogDir, Updating};
 use super::tree::{LEVELS, Tree};
 use super::{CHECKPOINT, KEPT, LastLeaves};
 use crate::error::{damaged, error};
 use crate::layout::Layout;
-use crate::locks::{COMPACT, LOG, Sharing, lock, lock_for_put};
 use crate::store::Shared;
 use isobox_domain::log::{LeafKind, LogLeaf, TreeHead};
 use isobox_ports::{Cause, CheckpointSigner, Extended, Gaps, StoreError, StoreErrorKind};
@@ -17,15 +16,10 @@ use isobox_store_format::log::{MAX_NOTE, Tile, empty_root};
 
 pub(super) fn extend(shared: &Shared, signer: &dyn CheckpointSigner, gaps: Gaps) -> Result<Extended, StoreError> {
     let layout = &shared.layout;
-    layout.require_writable()?;
-    let locks = layout.locks()?;
-    // A pack that compaction takes away in between would be told as lost.
-    let _packs_stay = lock(&locks, COMPACT, Sharing::Exclusive)?;
-    let _log = lock(&locks, LOG, Sharing::Exclusive)?;
-    let _gc = lock_for_put(&locks)?;
-    let log = LogDir::create(layout)?;
-    let base = Base::find(&log, signer)?;
-    let tree = Tree::open(&log, base.head)?;
+    let updating = Updating::begin(layout)?;
+    let log = &updating.log;
+    let base = Base::find(log, signer)?;
+    let tree = Tree::open(log, base.head)?;
     base.require_older(&tree)?;
     let last = last_leaves(layout, &tree)?;
     require_lanes(shared, &last)?;
@@ -43,11 +37,11 @@ pub(super) fn extend(shared: &Shared, signer: &dyn CheckpointSigner, gaps: Gaps)
         _ => {
             appender.finish(|tile| is_known(tile, &tree), &mut |path, bytes| log.write(&path, &bytes))?;
             log.flush()?;
-            sign(&log, signer, &appender.head())?
+            sign(log, signer, &appender.head())?
         }
     };
-    publish(&log, &note, appender.size())?;
-    remove_narrow_tiles(&log, base.head.size, appender.size())?;
+    publish(log, &note, appender.size())?;
+    remove_narrow_tiles(log, base.head.size, appender.size())?;
     places.keep(layout);
     Ok(Extended { note, head: appender.head(), added, lost, gaps })
 }

@@ -1,13 +1,15 @@
 //! Mending one pack: every damaged entry whose content is whole elsewhere is written as its header says it was.
 
-use crate::dir::Access;
+use super::staged::{Staged, pack_name};
+use super::tail::stage_tail;
 use crate::error::failed;
 use crate::index::{Pack, readable};
-use crate::lane::hash_file;
 use crate::large_reader::{find_large, large_header};
 use crate::layout::Layout;
+use crate::locks::lock_for_removal;
 use crate::pack_scan::{read_payload, read_table};
 use crate::random::random_name;
+use crate::steps::step;
 use crate::store::FsTaskStore;
 use isobox_domain::content::ContentId;
 use isobox_ports::{FindContent, MendMode, MendedFile, StoreError};
@@ -15,9 +17,10 @@ use isobox_store_format::block::{Block, BlockBuilder};
 use isobox_store_format::entry::{EntryHeader, EntryKind, HEADER_LEN};
 use isobox_store_format::frame::{Compressor, decode_payload};
 use isobox_store_format::scan::{Found, Scanner};
-use std::fs::{File, Permissions};
+use std::collections::HashSet;
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::os::unix::fs::FileExt;
 
 /// The damaged entries of a pack.
 #[derive(Default)]
@@ -58,34 +61,35 @@ fn find_large_header(layout: &Layout, id: &ContentId) -> io::Result<Option<Vec<u
 }
 
 impl FsTaskStore {
-    /// Mends a pack; `None` where nothing in it can be restored or is lost.
+    /// Mends a pack; `None` where nothing in it can be restored or is lost. What takes its place is added to `placed`.
     pub(super) fn mend_pack(
         &self,
         pack: Pack,
         find: FindContent<'_>,
         mode: MendMode,
+        placed: &mut HashSet<Pack>,
     ) -> Result<Option<MendedFile>, StoreError> {
-        let layout = &self.shared.layout;
-        let shown = pack.shown(layout);
-        let read = failed("read", &shown);
-        // What lies in the place of a pack, or is gone, is told by whoever verifies.
-        let Ok(file) = pack.open(layout) else { return Ok(None) };
-        let damaged = self.damaged_entries(&file, find).map_err(&read)?;
+        let shown = pack.shown(&self.shared.layout);
+        let lane = self.hold_lane(pack, mode)?;
+        let Some(file) = self.open_pack(pack)? else { return Ok(None) };
+        let damaged = self.damaged_entries(&file, find).map_err(failed("read", &shown))?;
         if damaged.restored.is_empty() && damaged.lost.is_empty() {
             return Ok(None);
         }
-        let quarantined = match mode {
-            MendMode::Mend if !damaged.restored.is_empty() => {
-                let sealed = match pack {
-                    Pack::Lane(lane) => self.seal_damaged(lane)?,
-                    sealed @ Pack::Sealed(_) => sealed,
-                };
-                Some(self.replace(sealed, &file, &damaged, find).map_err(failed("mend", &shown))?)
-            }
-            MendMode::Mend | MendMode::Look => None,
-        };
+        let mut quarantined = None;
+        if mode == MendMode::Mend && !damaged.restored.is_empty() {
+            let id = match pack {
+                Pack::Lane(lane) => self.seal_damaged(lane)?,
+                Pack::Sealed(id) => id,
+            };
+            // From here on nobody writes to it. A lane comes after the locks that are taken now.
+            drop(lane);
+            let (mended, kept) = self.replace(&id, &file, &damaged, find)?;
+            placed.insert(Pack::Sealed(mended));
+            quarantined = Some(kept);
+        }
         let restored = damaged.restored.iter().map(|(_, header)| header.id).collect();
-        Ok(Some(MendedFile { file: shown.clone(), restored, lost: damaged.lost, quarantined }))
+        Ok(Some(MendedFile { file: shown, restored, lost: damaged.lost, quarantined }))
     }
 
     fn damaged_entries(&self, file: &File, find: FindContent<'_>) -> io::Result<Damaged> {
@@ -117,7 +121,7 @@ impl FsTaskStore {
         if header.kind == EntryKind::Block {
             return self.block(file, offset, header, find, &mut compressors.solid);
         }
-        let Some(raw) = self.whole_copy(&header.id, header.kind, header.raw_length, find) else { return Ok(None) };
+        let Some(raw) = self.whole_copy(&header.id, header.kind, header.raw_length, find)? else { return Ok(None) };
         let (again, stored) = compressors.each.entry(header.kind, &raw)?;
         Ok((again == *header).then_some(stored))
     }
@@ -136,7 +140,7 @@ impl FsTaskStore {
         for member in members {
             let raw = match member.kind {
                 EntryKind::Large => find_large_header(&self.shared.layout, &member.id)?,
-                kind => self.whole_copy(&member.id, kind, u64::from(member.length), find),
+                kind => self.whole_copy(&member.id, kind, u64::from(member.length), find)?,
             };
             let Some(raw) = raw.filter(|raw| raw.len() == member.length as usize && block.has_room(raw.len())) else {
                 return Ok(None);
@@ -147,62 +151,80 @@ impl FsTaskStore {
         Ok((again == *header).then_some(stored))
     }
 
-    /// Puts a mended copy in the place of a sealed pack; where the damaged one is now.
-    fn replace(&self, pack: Pack, file: &File, damaged: &Damaged, find: FindContent<'_>) -> io::Result<String> {
-        let layout = &self.shared.layout;
-        let Pack::Sealed(id) = pack else { return Err(io::Error::other("it was not sealed")) };
-        let (tmp, name) = (layout.tmp().map_err(io::Error::other)?, format!("mend-{}", random_name()?));
-        let copied = self.write_mended(&tmp.file(&name, Access::CreateNew)?, file, damaged, find);
-        let placed = copied.and_then(|mended| {
-            let quarantine = layout.quarantine().map_err(io::Error::other)?;
-            let (old, new) = (format!("{}.pack", id.to_hex()), format!("{}.pack", mended.to_hex()));
-            let kept = format!("{old}.{}", &name["mend-".len()..]);
-            if old == new {
-                // What is named after its bytes has them again.
-                layout.packs.link(&old, &quarantine, &kept)?;
-                quarantine.sync()?;
-                tmp.rename(&name, &layout.packs, &new)?;
-            } else {
-                tmp.rename(&name, &layout.packs, &new)?;
-                layout.packs.sync()?;
-                layout.packs.rename(&old, &quarantine, &kept)?;
-                quarantine.sync()?;
-            }
-            layout.packs.remove_file(&format!("{}.idx", id.to_hex()))?;
-            layout.packs.sync()?;
-            Ok(quarantine.shown(&kept))
-        });
-        if placed.is_err() {
-            tmp.remove_file(&name)?;
-        }
-        placed
-    }
-
-    fn write_mended(
+    /// Puts a mended copy in the place of a sealed pack; its name, and where the damaged one is now.
+    fn replace(
         &self,
-        mended: &File,
+        id: &ContentId,
         file: &File,
         damaged: &Damaged,
         find: FindContent<'_>,
-    ) -> io::Result<ContentId> {
+    ) -> Result<(ContentId, String), StoreError> {
+        let layout = &self.shared.layout;
+        let (locks, shown) = (layout.locks()?, Pack::Sealed(*id).shown(layout));
+        let failed = failed("mend", &shown);
+        // Whoever filled it in the course of a put has said so in a COMMIT once the puts of now are over.
+        drop(lock_for_removal(&locks)?);
+        let is_named = self.shared.fresh_index()?.is_named(id);
+        let _staged_stays = self.keep_staged()?;
+        let mended = Staged::new(layout, |to| self.write_mended(to, file, damaged, find)).map_err(&failed)?;
+        let tail = match is_named && mended.id != *id {
+            true => stage_tail(layout, &mended).map_err(&failed)?,
+            false => Vec::new(),
+        };
+        step("staged what is mended");
+        let _no_put = lock_for_removal(&locks)?;
+        let kept = place(layout, id, &mended, &tail).map_err(&failed)?;
+        Ok((mended.id, kept))
+    }
+
+    fn write_mended(&self, mended: &File, file: &File, damaged: &Damaged, find: FindContent<'_>) -> io::Result<()> {
         let length = readable(file.metadata()?.len());
-        let mut at = 0;
-        let mut buffer = vec![0; 1 << 16];
-        while at < length {
-            let count = (length - at).min(buffer.len() as u64) as usize;
-            file.read_exact_at(&mut buffer[..count], at)?;
-            mended.write_all_at(&buffer[..count], at)?;
-            at += count as u64;
-        }
+        copy(file, mended, length)?;
         let mut compressors = Compressors::new()?;
         // What stood behind the last COMMIT was cut off when the lane was sealed.
         for (offset, header) in damaged.restored.iter().filter(|(offset, _)| *offset < length) {
             let payload = self.payload(file, *offset, header, find, &mut compressors)?;
             let payload = payload.ok_or_else(|| io::Error::other(format!("{} is gone meanwhile", header.id)))?;
             mended.write_all_at(&payload, offset + HEADER_LEN as u64)?;
+            if !is_sound(mended, *offset, header)? {
+                return Err(io::Error::other(format!("{} reads back damaged", header.id)));
+            }
         }
-        mended.set_permissions(Permissions::from_mode(0o444))?;
-        mended.sync_all()?;
-        hash_file(mended)
+        Ok(())
     }
+}
+
+fn copy(file: &File, to: &File, length: u64) -> io::Result<()> {
+    let mut at = 0;
+    let mut buffer = vec![0; 1 << 16];
+    while at < length {
+        let count = (length - at).min(buffer.len() as u64) as usize;
+        file.read_exact_at(&mut buffer[..count], at)?;
+        to.write_all_at(&buffer[..count], at)?;
+        at += count as u64;
+    }
+    Ok(())
+}
+
+/// Gives what was staged its name before the pack `id` goes, so that nothing is missing at any moment; where that is now.
+fn place(layout: &Layout, id: &ContentId, mended: &Staged, tail: &[Staged]) -> io::Result<String> {
+    let (packs, quarantine) = (&layout.packs, layout.quarantine().map_err(io::Error::other)?);
+    let old = pack_name(id);
+    let kept = format!("{old}.{}", random_name()?);
+    if mended.id == *id {
+        // What is named after its bytes has them again.
+        packs.link(&old, &quarantine, &kept)?;
+        quarantine.sync()?;
+        mended.place(packs)?;
+    } else {
+        tail.iter().try_for_each(|pack| pack.place(packs))?;
+        mended.place(packs)?;
+        packs.sync()?;
+        step("put what is mended in place");
+        packs.rename(&old, &quarantine, &kept)?;
+        quarantine.sync()?;
+    }
+    packs.remove_file(&format!("{}.idx", id.to_hex()))?;
+    packs.sync()?;
+    Ok(quarantine.shown(&kept))
 }

@@ -2,12 +2,19 @@
 #![allow(dead_code, reason = "each test target uses a part of it")]
 
 use isobox_domain::content::ContentId;
+use isobox_domain::record::{TaskArtifacts, TaskRecord};
+use isobox_ports::contract::sample::{draft, record};
+use isobox_ports::{Attempts, RecordLog, Role};
+use isobox_store::FsTaskStore;
 use isobox_store_format::block::{decode_table, table_length};
 use isobox_store_format::entry::{EntryHeader, EntryKind, HEADER_LEN};
 use isobox_store_format::scan::{Found, Scanner};
 use std::fs::{self, Permissions};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 /// Every lane and pack of the store in `records`.
 pub(crate) fn packs(records: &Path) -> Vec<PathBuf> {
@@ -60,4 +67,42 @@ pub(crate) fn flip(path: &Path, at: usize) {
     bytes[at] ^= 0x10;
     fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap();
     fs::write(path, bytes).unwrap();
+}
+
+/// Publishes the n-th record with this output.
+pub(crate) fn publish_stdout(store: &FsTaskStore, n: u64, stdout: &[u8]) -> ContentId {
+    let attempt = store.begin(&draft(n)).unwrap();
+    let mut writer = attempt.stage(Role::Stdout).unwrap();
+    writer.write_all(stdout).unwrap();
+    let artifacts = TaskArtifacts { stdout: Some(writer.finish().unwrap()), ..TaskArtifacts::default() };
+    store.publish(attempt, &TaskRecord { artifacts, ..record(n) }).unwrap()
+}
+
+/// What is done over and over beside something else.
+pub(crate) type Busy<'a> = &'a (dyn Fn(&FsTaskStore) + Sync);
+
+/// Does `work` while each of `others` goes on in a thread of its own, with a store of its own in `records`.
+pub(crate) fn beside<T>(records: &Path, others: &[Busy<'_>], work: impl FnOnce() -> T) -> T {
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let _over = OnDrop(&is_over);
+        for other in others {
+            scope.spawn(|| {
+                let store = FsTaskStore::create(records).unwrap();
+                while !is_over.load(Ordering::Relaxed) {
+                    other(&store);
+                }
+            });
+        }
+        work()
+    })
+}
+
+/// Says so when it goes, also where that is because of a panic: else a scope would wait for its threads for ever.
+struct OnDrop<'a>(&'a AtomicBool);
+
+impl Drop for OnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }

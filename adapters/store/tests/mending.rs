@@ -1,0 +1,187 @@
+//! Mending beside others: neither a start nor a put disturbs it or is disturbed by it, and what is sound stays readable.
+
+mod support;
+
+use isobox_domain::content::{ContentId, ContentRef};
+use isobox_domain::record::{TaskArtifacts, TaskRecord};
+use isobox_domain::verification::Thoroughness;
+use isobox_ports::contract::sample::{draft, noise, record};
+use isobox_ports::{Attempts, Content, MendMode, MendedFile, Mender, ObjectStore, RecordLog, Role, Verifier};
+use isobox_store::{FsTaskStore, hook_steps};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Cursor, Read, Write};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+const STAGED: &str = "staged what is mended";
+/// More than one pack takes.
+const CONTENTS: u64 = 70;
+
+type Copies = BTreeMap<ContentId, Vec<u8>>;
+
+fn publish(store: &FsTaskStore, n: u64, stdout: &[u8]) -> ContentRef {
+    let attempt = store.begin(&draft(n)).unwrap();
+    let mut writer = attempt.stage(Role::Stdout).unwrap();
+    writer.write_all(stdout).unwrap();
+    let content = writer.finish().unwrap();
+    let artifacts = TaskArtifacts { stdout: Some(content), ..TaskArtifacts::default() };
+    store.publish(attempt, &TaskRecord { artifacts, ..record(n) }).unwrap();
+    content
+}
+
+fn copy_in(copies: &Copies, id: &ContentId) -> Option<Content> {
+    copies.get(id).map(|bytes| Box::new(Cursor::new(bytes.clone())) as Content)
+}
+
+fn mend(store: &FsTaskStore, copies: &Copies) -> Vec<MendedFile> {
+    store.mend(&|id| copy_in(copies, id), MendMode::Mend).unwrap()
+}
+
+fn open(records: &Path) -> FsTaskStore {
+    FsTaskStore::open(records).unwrap().expect("a store")
+}
+
+/// The whole content of `id`; `None` if it is absent or damaged.
+fn read(store: &FsTaskStore, id: &ContentId) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    store.open(id).ok()??.read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// Two records, one with a large output, and copies of the outputs. The first stands in a lane, as does the reference.
+fn small_and_large(store: &FsTaskStore) -> Copies {
+    let contents = [noise(1, 500), noise(2, (2 << 20) + 5)];
+    (1..).zip(contents).map(|(n, bytes)| (publish(store, n, &bytes).id, bytes)).collect()
+}
+
+fn files_in(records: &Path, folder: &str) -> Vec<PathBuf> {
+    fs::read_dir(records.join("store").join(folder)).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
+#[test]
+fn a_start_beside_a_repair_leaves_what_is_staged() {
+    let records = tempfile::tempdir().unwrap();
+    let store = FsTaskStore::create(records.path()).unwrap();
+    let copies = small_and_large(&store);
+    copies.keys().for_each(|id| support::damage(records.path(), id));
+    let (starts, seen) = (Rc::new(Cell::new(0)), records.path().to_owned());
+    let counted = Rc::clone(&starts);
+    hook_steps(move |step| {
+        if step == STAGED {
+            // A recovery and a run that begins: neither fails for the repair.
+            assert_eq!(open(&seen).abandoned().unwrap().len(), 0);
+            open(&seen).begin(&draft(9)).unwrap().discard().unwrap();
+            counted.set(counted.get() + 1);
+        }
+    });
+    let mended = mend(&store, &copies);
+    assert_eq!(mended.iter().map(|file| file.restored.len()).sum::<usize>(), 2, "{mended:?}");
+    assert_eq!(starts.get(), 2);
+    for (id, bytes) in &copies {
+        assert!(read(&open(records.path()), id).as_ref() == Some(bytes));
+    }
+    assert!(open(records.path()).verify(Thoroughness::Deep, &|_| {}).unwrap().is_sound());
+    assert_eq!(files_in(records.path(), "tmp"), [] as [PathBuf; 0]);
+}
+
+#[test]
+fn a_large_file_stays_in_its_place_until_a_whole_one_is_ready() {
+    let records = tempfile::tempdir().unwrap();
+    let store = FsTaskStore::create(records.path()).unwrap();
+    let bytes = noise(2, (2 << 20) + 5);
+    let id = publish(&store, 1, &bytes).id;
+    support::damage(records.path(), &id);
+    let hex = id.to_hex();
+    let path = records.path().join("store/large").join(&hex[..2]).join(&hex[2..]);
+    let damaged = fs::read(&path).unwrap();
+    let (tmp, in_place) = (records.path().to_owned(), path.clone());
+    hook_steps(move |step| {
+        if step == STAGED {
+            // What was staged is damaged, too, before it was read back.
+            let staged = files_in(&tmp, "tmp").pop().unwrap().join("large-1");
+            support::flip(&staged, (1 << 20) + 100);
+            assert!(in_place.exists());
+        }
+    });
+    let copies = Copies::from([(id, bytes.clone())]);
+    assert!(store.mend(&|id| copy_in(&copies, id), MendMode::Mend).is_err());
+    assert!(fs::read(&path).unwrap() == damaged);
+    assert_eq!(files_in(records.path(), "quarantine"), [] as [PathBuf; 0]);
+    hook_steps(|_| {});
+    let mended = mend(&store, &copies);
+    assert_eq!(mended[0].restored, [id]);
+    assert!(read(&open(records.path()), &id) == Some(bytes));
+    let kept = files_in(records.path(), "quarantine");
+    assert!(kept.len() == 1 && fs::read(&kept[0]).unwrap() == damaged);
+}
+
+/// A record whose put filled a pack, and its outputs in the order in which they were put.
+fn spanning(store: &FsTaskStore) -> Vec<(ContentId, Vec<u8>)> {
+    let attempt = store.begin(&draft(1)).unwrap();
+    let mut sink = attempt.capture_sink().unwrap();
+    let contents: Vec<_> = (0..CONTENTS).map(|n| noise(n, 1_000_000)).collect();
+    let stored: Vec<_> = contents.iter().map(|bytes| sink.content(&mut bytes.as_slice()).unwrap()).collect();
+    drop(sink);
+    let artifacts = TaskArtifacts { stdout: Some(stored[0]), stderr: Some(stored[69]), ..TaskArtifacts::default() };
+    store.publish(attempt, &TaskRecord { artifacts, ..record(1) }).unwrap();
+    stored.iter().map(|content| content.id).zip(contents).collect()
+}
+
+#[test]
+fn what_a_spanning_put_left_in_a_pack_is_readable_while_and_after_that_is_mended_in_part() {
+    let records = tempfile::tempdir().unwrap();
+    let store = FsTaskStore::create(records.path()).unwrap();
+    let contents = spanning(&store);
+    let (restored, lost) = (contents[0].clone(), contents[1].0);
+    [restored.0, lost].iter().for_each(|id| support::damage(records.path(), id));
+    let (place, sound) = (records.path().to_owned(), contents[2].clone());
+    let looks = Rc::new(Cell::new(0));
+    let counted = Rc::clone(&looks);
+    hook_steps(move |step| {
+        if [STAGED, "put what is mended in place"].contains(&step) {
+            assert!(read(&open(&place), &sound.0).as_ref() == Some(&sound.1), "at {step:?}");
+            counted.set(counted.get() + 1);
+        }
+    });
+    let mended = mend(&store, &Copies::from([restored.clone()]));
+    assert_eq!(mended.len(), 1, "{mended:?}");
+    assert_eq!((&mended[0].restored, &mended[0].lost), (&vec![restored.0], &vec![lost]));
+    for store in [&store, &open(records.path())] {
+        let read_back = contents.iter().filter(|(id, bytes)| read(store, id).as_ref() == Some(bytes)).count();
+        assert_eq!(read_back as u64, CONTENTS - 1);
+    }
+    assert_eq!(looks.get(), 2);
+    assert!(support::packs(records.path()).iter().all(|pack| fs::metadata(pack).unwrap().len() <= 64 << 20));
+    // Once the rest is found, the pack is again what it was.
+    let rest = Copies::from([contents[1].clone()]);
+    assert_eq!(mend(&store, &rest)[0].restored, [lost]);
+    assert!(read(&open(records.path()), &lost).as_ref() == rest.get(&lost));
+    assert!(open(records.path()).verify(Thoroughness::Deep, &|_| {}).unwrap().is_sound());
+    assert_eq!(mend(&store, &rest), []);
+}
+
+#[test]
+fn a_run_that_ends_while_a_repair_looks_for_what_is_damaged_is_recorded_at_once() {
+    let records = tempfile::tempdir().unwrap();
+    let store = FsTaskStore::create(records.path()).unwrap();
+    let copies = small_and_large(&store);
+    copies.keys().for_each(|id| support::damage(records.path(), id));
+    let beside = FsTaskStore::create(records.path()).unwrap();
+    let (puts, longest) = (Cell::new(0), Cell::new(Duration::ZERO));
+    let find = |id: &ContentId| {
+        let start = Instant::now();
+        puts.set(puts.get() + 1);
+        publish(&beside, 10 + puts.get(), b"beside");
+        longest.set(longest.get().max(start.elapsed()));
+        copy_in(&copies, id)
+    };
+    let mended = store.mend(&find, MendMode::Mend).unwrap();
+    assert_eq!(mended.iter().map(|file| file.restored.len()).sum::<usize>(), 2, "{mended:?}");
+    assert!(puts.get() >= 2 && longest.get() < Duration::from_secs(5), "{puts:?} {longest:?}");
+    let store = open(records.path());
+    assert_eq!(store.list().unwrap().filter(Result::is_ok).count() as u64, 2 + puts.get());
+    assert!(store.verify(Thoroughness::Deep, &|_| {}).unwrap().is_sound());
+}
