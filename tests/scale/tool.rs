@@ -3,20 +3,23 @@
 use isobox_tests::{Project, User, ignored, isobox_program};
 use std::fs;
 use std::process::{Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Interleaved runs of each in one round; odd, so that there is a median.
 const RUNS: usize = 21;
 /// What else happens on a machine only adds to the ratio: the lowest of so many rounds counts.
 const ROUNDS: usize = 3;
-/// A tool call may cost this many times what a bare `bwrap` costs. It is to cost 3; where file systems are slow beside processes,
-/// 2.6 was measured, and 3.0 to 3.2 where they are not.
-const HIGHEST_RATIO: f64 = 3.5;
+/// A tool call may cost this many times what a bare `bwrap` costs.
+const HIGHEST_RATIO: f64 = 3.0;
+/// An ext4 without a journal looks at every inode that was removed in the last 6 minutes and passes it over, each time that it
+/// needs a free one. `bwrap` makes none. After so long, it has forgotten those that others removed.
+const FORGOTTEN: Duration = Duration::from_secs(6 * 60 + 5);
 /// Flushes of a Task without large artifacts.
 const MOST_FLUSHES: usize = 2;
 
 #[test]
-fn a_tool_call_costs_a_few_times_what_a_bare_bwrap_does() {
+fn a_tool_call_costs_at_most_three_times_a_bare_bwrap() {
     if isobox_program().components().any(|part| part.as_os_str() == "debug") {
         ignored("the cost of a tool call", "a debug build says nothing about speed; set ISOBOX_BIN to a release build");
         return;
@@ -33,7 +36,10 @@ fn a_tool_call_costs_a_few_times_what_a_bare_bwrap_does() {
         time(command);
     }
     let mut ratios = Vec::new();
-    while ratios.len() < ROUNDS && ratios.iter().all(|ratio| *ratio > HIGHEST_RATIO) {
+    while ratios.len() < 2 * ROUNDS && ratios.iter().all(|ratio| *ratio > HIGHEST_RATIO) {
+        if ratios.len() == ROUNDS {
+            thread::sleep(FORGOTTEN);
+        }
         ratios.push(round(&host, &bare, &tool));
     }
     let lowest = ratios.iter().copied().fold(f64::INFINITY, f64::min);
