@@ -88,6 +88,8 @@ fn config(commit: &GitOid, identity: &Identity) -> Vec<u8> {
     if let GitOid::Sha256(_) = commit {
         config.extend(b"[extensions]\n\tobjectformat = sha256\n");
     }
+    // What Git tidies up in the background would outlive the command that caused it.
+    config.extend(b"[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n");
     let user = [("name", &identity.name), ("email", &identity.email)];
     for (position, (key, value)) in user.into_iter().filter_map(|(k, v)| Some((k, v.as_ref()?))).enumerate() {
         if position == 0 {
@@ -161,7 +163,7 @@ mod tests {
     #[test]
     fn names_that_could_end_a_line_or_a_quotation_stay_inside_of_their_value() {
         let identity = Identity { name: Some("A\"\n[core]\n\thooksPath = /x\\".into()), email: None };
-        let expected = b"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n[user]\n\tname = \"A\\\"\\n[core]\\n\\thooksPath = /x\\\\\"\n";
+        let expected = b"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n[user]\n\tname = \"A\\\"\\n[core]\\n\\thooksPath = /x\\\\\"\n";
         assert_eq!(config(&GitOid::Sha1([0; 20]), &identity).as_bstr(), expected.as_bstr());
     }
 }
