@@ -88,7 +88,7 @@ fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
         Command::Cat(arguments) => look::cat(&arguments),
         Command::Act(command) => act::act(console, command),
         Command::Learn(LearnCommand::Completions(arguments)) => completion::completions(&arguments),
-        Command::Learn(LearnCommand::Man(arguments)) => man::man(&arguments),
+        Command::Learn(LearnCommand::Man(arguments)) => man::man(console, &arguments),
         Command::Transfer(command) => transfer::transfer(console, &command),
         Command::Policy(arguments) => policy::policy(console, &arguments.command),
         Command::Audit(arguments) => audit::audit(console, &arguments.command),

@@ -15,7 +15,7 @@ pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod logs;
-mod nearest;
+pub(crate) mod nearest;
 pub(crate) mod open_tasks;
 pub(crate) mod pin;
 pub(crate) mod promote;

@@ -92,9 +92,9 @@ fn parse_written(bytes: &[u8], kind: FileKind) -> Result<WrittenPolicy, Vec<Poli
         return Err(vec![PolicyProblem::whole(problem)]);
     }
     let text = std::str::from_utf8(bytes).map_err(|error| vec![no_text(bytes, error.valid_up_to())])?;
-    let root = tree::parse(text).map_err(|problem| vec![problem.in_text(text)])?;
+    let (root, again) = tree::parse(text).map_err(|problem| vec![problem.in_text(text)])?;
     let in_text = |problems: Vec<PolicyProblem>| problems.into_iter().map(|problem| problem.in_text(text)).collect();
-    schema::read(&root, kind).map_err(in_text)
+    schema::read(&root, again, kind).map_err(in_text)
 }
 
 /// What ends a line; see YAML 1.2.2, section 5.4.

@@ -133,6 +133,23 @@ fn a_word_that_is_nearly_right_is_answered_with_the_right_one() {
     assert_told(&project.isobox(&["list", "--jsn"]), 2, &["--json"]);
 }
 
+#[test]
+fn a_page_that_is_nearly_right_is_answered_with_the_right_one() {
+    let project = Project::bare(User::Current);
+    for (typed, meant) in [
+        (&["help", "lst"][..], "did you mean `isobox help list`?"),
+        (&["help", "polcy"], "did you mean `isobox help policy`?"),
+        (&["help", "exit-code"], "did you mean `isobox help exit-codes`?"),
+        (&["help", "policy", "chek"], "did you mean `isobox help policy check`?"),
+        (&["man", "promoet"], "did you mean `isobox man promote`?"),
+        (&["man", "workspace", "lists"], "did you mean `isobox man workspace list`?"),
+    ] {
+        assert_told(&project.isobox(typed), 2, &[meant]);
+    }
+    let told = project.isobox(&["help", "something-else"]);
+    assert!(told.code == 2 && !told.stderr.contains("did you mean"), "{told:?}");
+}
+
 fn coloured(outcome: &Outcome) -> bool {
     outcome.stderr.contains("\u{1b}[")
 }

@@ -21,6 +21,12 @@ const UNAVAILABLE: [(&str, &str, &str); 6] = [
     ("promotion.mode", "auto", "a person agrees to every promotion"),
 ];
 
+/// What stands before the name of a list where one of its entries is meant.
+const ENTRY: &str = "an entry of ";
+
+/// Values that are read and not advertised: there is another word for each.
+const OLD_WORDS: [&str; 1] = ["host_process"];
+
 /// A value and the key that it belongs to.
 pub(super) struct Field<'a> {
     pub(super) name: String,
@@ -30,7 +36,7 @@ pub(super) struct Field<'a> {
 impl<'a> Field<'a> {
     /// What the value means, being one of `known`.
     pub(super) fn one_of<T: Copy>(&self, known: &[(&str, T)]) -> Read<T> {
-        let words = known.iter().map(|(word, _)| *word);
+        let words = known.iter().map(|(word, _)| *word).filter(|word| !OLD_WORDS.contains(word));
         let found = match &self.node.value {
             Value::Plain(text) => Some(text),
             // In quotes, a word is a word, but `"true"` is text and no truth value.
@@ -56,7 +62,7 @@ impl<'a> Field<'a> {
     pub(super) fn items(&self) -> Read<Vec<Field<'a>>> {
         match &self.node.value {
             Value::List(items) => {
-                Ok(items.iter().map(|node| Field { name: format!("an entry of {}", self.name), node }).collect())
+                Ok(items.iter().map(|node| Field { name: format!("{ENTRY}{}", self.name), node }).collect())
             }
             Value::Plain(text) if text.is_empty() => {
                 Err(self.expected("a list").with_hint(Some("write `[]` for a list without entries".to_owned())))
@@ -73,8 +79,15 @@ impl<'a> Field<'a> {
         }
     }
 
+    fn in_words(&self) -> String {
+        match self.name.strip_prefix(ENTRY) {
+            Some(list) => format!("{ENTRY}`{list}`"),
+            None => format!("`{}`", self.name),
+        }
+    }
+
     pub(super) fn expected(&self, expected: &str) -> PolicyProblem {
-        let problem = format!("`{}` is {expected}, found {}", self.name, self.node.value.in_words());
+        let problem = format!("{} is {expected}, found {}", self.in_words(), self.node.value.in_words());
         PolicyProblem::at(self.node.position, problem)
     }
 }

@@ -50,7 +50,6 @@ impl FileKind {
 const MOST_TOLD: usize = 100;
 
 /// What was found wrong so far, so that everything is told at once.
-#[derive(Default)]
 struct Mistakes(Vec<PolicyProblem>);
 
 impl Mistakes {
@@ -91,9 +90,13 @@ impl Mistakes {
     }
 }
 
-/// What a tree says, or everything that is wrong with it.
-pub(super) fn read(root: &Node, kind: FileKind) -> Result<WrittenPolicy, Vec<PolicyProblem>> {
-    let mut found = Mistakes::default();
+/// What a tree says, or everything that is wrong with it; `known` is wrong already.
+pub(super) fn read(
+    root: &Node,
+    known: Vec<PolicyProblem>,
+    kind: FileKind,
+) -> Result<WrittenPolicy, Vec<PolicyProblem>> {
+    let mut found = Mistakes(known);
     let file = File::open(root, &mut found).map_err(|problem| vec![problem])?;
     found.note(file.required("api_version", "isobox.dev/v1alpha1"));
     found.note(file.required("kind", kind.name()));
@@ -148,6 +151,11 @@ fn read_paths(field: Field<'_>) -> Read<Vec<Vec<u8>>> {
 
 // Whether the path may be exposed is found out on the machine; that it can be one at all is seen here, with its place.
 fn read_path(item: Field<'_>) -> Read<Vec<u8>> {
+    let home = || Some("a home directory as a whole is never shown: name a file or directory in it".to_owned());
+    if matches!(&item.node.value, Value::Plain(text) if text.is_empty()) {
+        // YAML reads `~` alone as nothing.
+        return Err(item.expected("text").with_hint(home()));
+    }
     let path = item.text()?.as_bytes().to_vec();
     match expand_home(&path, Some(b"/")) {
         Ok(_) => Ok(path),

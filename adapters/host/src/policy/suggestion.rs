@@ -1,31 +1,20 @@
 //! What somebody may have meant who wrote a word that is not known.
 
+/// What is longer than this means no word that is known, in characters.
+const LONGEST: usize = 64;
+
 /// The word of `known` that is nearest to `written`, if one is near: two letters may differ, in a long
 /// word a third of them.
 pub(super) fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let written: Vec<char> = written.to_lowercase().chars().take(64).collect();
-    let distances = known.into_iter().map(|word| (distance(&written, word), word));
+    let written: String = plain(written).chars().take(LONGEST).collect();
+    let distances = known.into_iter().map(|word| (strsim::levenshtein(&written, &plain(word)), word));
     let near = distances.filter(|(distance, word)| *distance <= (word.chars().count() / 3).max(2));
     near.min_by_key(|(distance, _)| *distance).map(|(_, word)| word)
 }
 
-/// How many letters have to be added, dropped or replaced, a hyphen for an underscore being none.
-fn distance(written: &[char], word: &str) -> usize {
-    let word: Vec<char> = word.chars().collect();
-    let mut row: Vec<usize> = (0..=word.len()).collect();
-    for (above, letter) in written.iter().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], above + 1);
-        for (column, other) in word.iter().enumerate() {
-            let replaced = diagonal + usize::from(plain(*letter) != plain(*other));
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[word.len()]
-}
-
-fn plain(letter: char) -> char {
-    if letter == '-' { '_' } else { letter }
+/// As it is compared: a hyphen for an underscore is no mistake.
+fn plain(word: &str) -> String {
+    word.to_lowercase().replace('-', "_")
 }
 
 #[cfg(test)]

@@ -103,6 +103,14 @@ fn a_duplicate_key_is_a_mistake_wherever_it_is() {
 }
 
 #[test]
+fn a_duplicate_key_hides_no_other_mistake() {
+    let text = format!("{HEAD}network: {{default: deny, default: deny, defult: deny}}\nrecords: {{views: x}}\n");
+    let found = super::parse_written(text.as_bytes(), super::FileKind::Project).unwrap_err();
+    let told: Vec<_> = found.iter().filter_map(|mistake| mistake.position.map(|at| (at.line, at.column))).collect();
+    assert_eq!(told, [(3, 26), (3, 41), (4, 18)]);
+}
+
+#[test]
 fn wrong_types_and_unsupported_values_are_told_apart() {
     for (body, column, problem) in [
         ("tool_call: {enabled: yes}", 22, "`tool_call.enabled` is `true` or `false`, found `yes`"),
@@ -110,7 +118,7 @@ fn wrong_types_and_unsupported_values_are_told_apart() {
         ("tool_call: {enabled: }", 20, "`tool_call.enabled` is `true` or `false`, found nothing"),
         ("tool_call: true", 12, "`tool_call` is a mapping, found `true`"),
         ("network: {allow: all}", 18, "`network.allow` is a list, found `all`"),
-        ("network: {allow: [[]]}", 19, "`an entry of network.allow` is text, found a list"),
+        ("network: {allow: [[]]}", 19, "an entry of `network.allow` is text, found a list"),
         ("records: {views: -1}", 18, "`records.views` is a number, or `all`, found `-1`"),
         (
             "records: {views: 4294967296}",

@@ -5,6 +5,7 @@ use granit_parser::{BorrowedInput, Event, Parser, ScalarStyle, Span};
 use isobox_domain::escape::Escaped;
 use isobox_ports::Position;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// How deep lists and mappings may lie in each other. The keys of a policy need three levels.
 const DEEPEST: usize = 8;
@@ -59,15 +60,16 @@ pub(super) fn shown(text: &str) -> String {
     format!("{}{end}", Escaped(start.as_bytes()))
 }
 
-/// Reads the one document of `text`.
-pub(super) fn parse(text: &str) -> Result<Node, PolicyProblem> {
+/// Reads the one document of `text`. A key that is there again is a mistake, and not part of the tree.
+pub(super) fn parse(text: &str) -> Result<(Node, Vec<PolicyProblem>), PolicyProblem> {
     let options = granit_parser::options! { disallow_directives: true, emit_comments: false };
-    let mut events = Events(Parser::new_from_str_with_options(text, options));
+    let mut events = Events { parser: Parser::new_from_str_with_options(text, options), again: Vec::new() };
     let root = loop {
         match events.next()? {
             (Event::StreamStart | Event::DocumentStart(..), _) => {}
             (Event::StreamEnd | Event::DocumentEnd, _) => {
-                return Err(PolicyProblem::whole("it is empty"));
+                let hint = "remove the file, and `isobox init` writes a new one".to_owned();
+                return Err(PolicyProblem::whole("it is empty").with_hint(Some(hint)));
             }
             (event, position) => break node(event, position, &mut events, 0)?,
         }
@@ -77,16 +79,20 @@ pub(super) fn parse(text: &str) -> Result<Node, PolicyProblem> {
         (_, position) => return Err(PolicyProblem::at(position, "expected the end of the document")),
     }
     match events.next()? {
-        (Event::StreamEnd, _) => Ok(root),
+        (Event::StreamEnd, _) => Ok((root, events.again)),
         (_, position) => Err(PolicyProblem::at(position, "a policy is one document, and here begins a second one")),
     }
 }
 
-struct Events<'input, T: BorrowedInput<'input>>(Parser<'input, T>);
+struct Events<'input, T: BorrowedInput<'input>> {
+    parser: Parser<'input, T>,
+    /// Keys that were there before.
+    again: Vec<PolicyProblem>,
+}
 
 impl<'input, T: BorrowedInput<'input>> Events<'input, T> {
     fn next(&mut self) -> Result<(Event<'input>, Position), PolicyProblem> {
-        match self.0.next_event() {
+        match self.parser.next_event() {
             Some(Ok((event, span))) => Ok((event, position(span))),
             Some(Err(error)) => {
                 let place = Span::empty(*error.marker());
@@ -160,13 +166,21 @@ fn mapping<'input, T: BorrowedInput<'input>>(
             (Event::MappingEnd, _) => return Ok(entries),
             (event, position) => key(node(event, position, events, depth + 1)?)?,
         };
-        if let Some(line) = lines.insert(key.name.clone(), key.position.line) {
-            let problem = format!("`{}` is there twice; the first one is on line {line}", shown(&key.name));
-            return Err(PolicyProblem::at(key.position, problem).with_hint(Some("keep one of them".to_owned())));
-        }
         let (event, position) = events.next()?;
-        entries.push((key, node(event, position, events, depth + 1)?));
+        let value = node(event, position, events, depth + 1)?;
+        match lines.entry(key.name.clone()) {
+            Entry::Vacant(place) => {
+                place.insert(key.position.line);
+                entries.push((key, value));
+            }
+            Entry::Occupied(first) => events.again.push(there_twice(&key, *first.get())),
+        }
     }
+}
+
+fn there_twice(key: &Key, first_line: u64) -> PolicyProblem {
+    let problem = format!("`{}` is there twice; the first one is on line {first_line}", shown(&key.name));
+    PolicyProblem::at(key.position, problem).with_hint(Some("keep one of them".to_owned()))
 }
 
 fn key(node: Node) -> Result<Key, PolicyProblem> {
