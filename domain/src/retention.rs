@@ -7,6 +7,7 @@ pub use amount::{AmountError, parse_bytes, parse_period_ms};
 use crate::event::{Event, EventKind, decision, is_pinned};
 use crate::outcome::Outcome;
 use crate::record::{RecordEntry, TaskRecord};
+use crate::task_state::changed_nothing;
 use crate::timestamp::Timestamp;
 use std::fmt;
 
@@ -47,8 +48,20 @@ pub struct Candidate<'a> {
     pub record: &'a TaskRecord,
     /// What happened to it, oldest first.
     pub events: &'a [Event],
+    /// What became of the attempts that followed it.
+    pub followed: Followed,
     /// How long it is with all its content, in bytes.
     pub bytes: u64,
+}
+
+/// What became of the attempts of its Task that followed an attempt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Followed {
+    /// There is none, or nobody decided about one.
+    #[default]
+    Undecided,
+    /// One of them was promoted or rejected, and what came before it with it.
+    Decided,
 }
 
 /// Why a record stays.
@@ -196,8 +209,9 @@ impl fmt::Display for Retention {
 }
 
 fn has_work(candidate: &Candidate<'_>) -> bool {
-    let changed = candidate.record.artifacts.change_set.is_some_and(|set| set.summary.changed() > 0);
-    changed && decision(candidate.events).is_none()
+    !changed_nothing(candidate.record)
+        && candidate.followed == Followed::Undecided
+        && decision(candidate.events).is_none()
 }
 
 fn is_promoted(candidate: &Candidate<'_>) -> bool {

@@ -73,7 +73,7 @@ impl TaskState {
 
 /// Whether there is nothing of the Workspace in a record: no changed path, nothing that was left out, no commit. What could
 /// not be captured whole may have been a change.
-fn changed_nothing(record: &TaskRecord) -> bool {
+pub(crate) fn changed_nothing(record: &TaskRecord) -> bool {
     let artifacts = &record.artifacts;
     record.outcome != Outcome::ResultCaptureFailure
         && artifacts.change_set.is_none()
