@@ -22,9 +22,11 @@ install_missing() {
     [ -n "${missing:-}" ] || return 0
     command -v apt-get > /dev/null || die "please install, then try again:$missing"
     say "Installing$missing"
-    as_root apt-get update -qq
+    # Another apt may hold its lock for a while.
+    local wait="DPkg::Lock::Timeout=300"
+    as_root apt-get -o "$wait" update -qq
     # shellcheck disable=SC2086 # One word a package.
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -o "$wait" install -y -qq --no-install-recommends $missing
     missing=
 }
 

@@ -86,7 +86,7 @@ pub(crate) struct GlobalFlags {
     /// Print errors as one JSON document each, on standard error
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(crate) json_errors: bool,
-    /// Print nothing of isobox's own but errors and warnings
+    /// Print what was asked for, errors and warnings alone
     #[arg(long, short, global = true, help_heading = EVERYWHERE)]
     pub(crate) quiet: bool,
     /// Print in detail what holds for a task, and how long it took

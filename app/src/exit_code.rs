@@ -65,7 +65,7 @@ pub(crate) const TABLE: [(&str, &str); 12] = [
     ("6", "task store missing, locked, full or damaged"),
     ("124", "run, tool: a time limit ended the workload"),
     ("125", "run, tool: isobox itself refused or failed before or around the workload, whatever the reason"),
-    ("126", "run, tool: the command is not executable"),
+    ("126", "run, tool: the command is not executable; wait: it could not be started"),
     ("127", "run, tool: the command was not found"),
     ("128+n", "run, tool: the workload died of signal n, or isobox received it and ended the workload"),
 ];

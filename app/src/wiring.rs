@@ -182,8 +182,7 @@ impl Project {
 
     /// Makes the directory that Workspaces lie in.
     pub(crate) fn create_workspaces_root(&self) -> Result<(), Failure> {
-        let root = self.directories.workspaces().map_err(unusable_directory)?;
-        Directories::create(&root).map_err(unusable_directory)
+        self.directories.create_workspaces().map_err(unusable_directory)
     }
 
     /// Whether a Promotion into the repository was killed before it had come to its end.

@@ -110,9 +110,15 @@ impl Directories {
         Ok(base.join("isobox"))
     }
 
-    /// Creates a directory of isobox and what is missing above it, mode 0700. One that is there already is looked at:
-    /// it has to be this user's, and not writable by others.
-    pub fn create(host_path: &Path) -> Result<(), DirectoriesError> {
+    /// Creates the directory in which Workspaces lie and what is missing above it, mode 0700. What is there already of
+    /// isobox's own is looked at: it has to be this user's, and not writable by others, who could replace what is in it.
+    pub fn create_workspaces(&self) -> Result<(), DirectoriesError> {
+        Self::create(&self.state()?)?;
+        Self::create(&self.workspaces()?)
+    }
+
+    /// Creates a directory of isobox and what is missing above it, mode 0700, or looks at it as described there.
+    pub(crate) fn create(host_path: &Path) -> Result<(), DirectoriesError> {
         let io = |source| DirectoriesError::Io { host_path: Escaped::path(host_path).to_string(), source };
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(host_path).map_err(io)?;
         let found = std::fs::metadata(host_path).map_err(io)?;
@@ -185,6 +191,16 @@ mod tests {
         fs::set_permissions(&open, fs::Permissions::from_mode(0o775)).unwrap();
         let refused = Directories::create(&open).unwrap_err().to_string();
         assert!(refused.contains("others can write to it (mode 0775)"), "{refused}");
+    }
+
+    #[test]
+    fn workspaces_are_not_made_where_others_could_replace_their_directory() {
+        let root = tempfile::tempdir().unwrap();
+        let directories = with(&[("XDG_STATE_HOME", root.path().to_str().unwrap())]);
+        directories.create_workspaces().unwrap();
+        fs::set_permissions(directories.state().unwrap(), fs::Permissions::from_mode(0o777)).unwrap();
+        let refused = directories.create_workspaces().unwrap_err().to_string();
+        assert!(refused.contains("isobox is not a private directory"), "{refused}");
     }
 
     #[test]

@@ -20,7 +20,8 @@ pub(crate) fn misunderstood(error: &clap::Error, arguments: &[OsString]) -> Fail
     });
     let advice = command.and_then(|command| about_workload(error, command).or_else(|| about_task(error, command)));
     let advice = advice.or_else(|| {
-        let meant = [meant(error), program(error, arguments)].into_iter().flatten().collect::<Vec<_>>().join(", or ");
+        let meant =
+            [meant(error), program(error, arguments, command)].into_iter().flatten().collect::<Vec<_>>().join(", or ");
         (!meant.is_empty()).then(|| format!("did you mean {meant}?"))
     });
     let hint = match advice {
@@ -61,7 +62,7 @@ fn about_workload(error: &clap::Error, command: &str) -> Option<String> {
             Some(format!("type `--` before the command: isobox {command} -- {word} …"))
         }
         (ErrorKind::UnknownArgument, Some(flag)) if command == "tool" && is_flag_of_run(flag) => {
-            Some("what a tool call may do is in the policy file alone".to_owned())
+            Some("`isobox run` takes it; what a tool call may do is in the policy file alone".to_owned())
         }
         _ => None,
     }
@@ -73,7 +74,7 @@ fn about_task(error: &clap::Error, command: &str) -> Option<String> {
     let example = match missing {
         "<TASK>" | "<TASK>..." => "@latest",
         "<SHELL>" => "bash",
-        "<PATH>..." => ".isobox/tasks",
+        "<PATH>..." => "../tasks.isobox",
         "<DEST>" => "@latest ../out",
         "<TASK:PATH>" => "@latest:README.md",
         _ => return None,
@@ -81,9 +82,28 @@ fn about_task(error: &clap::Error, command: &str) -> Option<String> {
     Some(format!("for example: isobox {command} {example}"))
 }
 
-/// The line that runs what is no command of isobox, if it is a program.
-fn program(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
+/// Words that other tools have for what isobox calls otherwise: below which command, the word, and what is meant.
+const ELSEWHERE: [(&str, &str, &str); 11] = [
+    ("", "status", "list"),
+    ("", "ls", "list"),
+    ("", "ps", "list"),
+    ("", "log", "logs"),
+    ("", "exec", "tool"),
+    ("", "apply", "promote"),
+    ("", "discard", "reject"),
+    ("", "rm", "store prune"),
+    ("", "remove", "store prune"),
+    ("workspace", "rm", "workspace dispose"),
+    ("workspace", "remove", "workspace dispose"),
+];
+
+/// The command that another tool calls so, or the line that runs what is no command of isobox, if it is a program.
+fn program(error: &clap::Error, arguments: &[OsString], command: Option<&str>) -> Option<String> {
     let name = text(error, ContextKind::InvalidSubcommand)?;
+    let is_meant = |(above, word, _): &&(&str, &str, &str)| (*above, *word) == (command.unwrap_or_default(), name);
+    if let Some((_, _, meant)) = ELSEWHERE.iter().find(is_meant) {
+        return Some(format!("`isobox {meant}`"));
+    }
     let line = arguments.iter().skip_while(|word| *word != name).map(|word| shown::word(word.as_encoded_bytes()));
     let line = line.collect::<Vec<_>>().join(" ");
     is_program(name).then(|| format!("`isobox tool -- {line}`"))

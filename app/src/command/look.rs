@@ -16,7 +16,7 @@ use isobox_domain::archive_name::ArchiveName;
 use isobox_domain::escape::Escaped;
 use isobox_domain::record::TaskRecord;
 use isobox_domain::repo_path::RepoPath;
-use isobox_domain::task_id::{AttemptName, TaskSelector};
+use isobox_domain::task_id::{AttemptName, TaskId, TaskSelector};
 use isobox_domain::task_state::Standing;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
@@ -32,6 +32,25 @@ pub(super) struct Named {
 }
 
 impl Named {
+    /// The same for a command that shows it: that a newer Task is not over, which @latest could mean as well, is told.
+    fn find_to_show(console: Console, place: &Place, typed: &OsStr) -> Result<Self, Failure> {
+        let named = Self::find(place, typed)?;
+        if let Some(open) = named.newer()? {
+            console.warning(&format!("{open} is not over yet: @latest is {} here", named.selected.record.task));
+        }
+        Ok(named)
+    }
+
+    /// The Task that is not over and that the newest could mean as well.
+    fn newer(&self) -> Result<Option<TaskId>, Failure> {
+        if !self.is_latest {
+            return Ok(None);
+        }
+        let open = open_tasks::look(&self.store.open_tasks_ports())?;
+        let newest = open.iter().find(|open| open_tasks::is_running(&***open)).map(|open| open.draft().task);
+        Ok(newest.filter(|newest| *newest != self.selected.record.task))
+    }
+
     /// Finds the Task in the store that the command line means.
     pub(super) fn find(place: &Place, typed: &OsStr) -> Result<Self, Failure> {
         if let Some(name) = ArchiveName::parse(typed.as_bytes()) {
@@ -47,7 +66,8 @@ impl Named {
         }
     }
 
-    /// What the attempt is called that was found. Where it is not the newest of its Task, or of the store, that is told.
+    /// What the attempt is called that was found, for a command that acts on it. That it is not the newest of its Task is told.
+    /// Fails where it was named as the newest and a newer Task is not over: either could be meant.
     pub(super) fn told(&self, console: Console) -> Result<String, Failure> {
         let (task, attempt) = (self.selected.record.task, self.selected.record.attempt);
         let newest = open_tasks::newest_attempt(&self.store.open_tasks_ports(), task)?;
@@ -57,11 +77,10 @@ impl Named {
             let newer = AttemptName { task, attempt: newest };
             console.warning(&format!("{name} is not the newest attempt of its task: {newer} is"));
         }
-        let open = open_tasks::look(&self.store.open_tasks_ports())?;
-        if let (true, Some(open)) =
-            (self.is_latest, open.first().map(|open| open.draft().task).filter(|open| *open != task))
-        {
-            console.warning(&format!("{open} is not over yet: @latest is {name}, the newest that is on record"));
+        if let Some(open) = self.newer()? {
+            let message = format!("@latest could mean {open}, which is not over yet, or {name}, the newest on record");
+            return Err(Failure::new(FailureKind::TaskNotFound, message)
+                .with_hint(format!("name it: {name}, or first `isobox wait {open}`; nothing was changed")));
         }
         Ok(name)
     }
@@ -101,7 +120,7 @@ fn open(store: &Store, selector: &TaskSelector, shown: &str) -> Option<Failure> 
         ),
         false => (
             "was interrupted, and is not recorded yet",
-            "the next `isobox run`, `tool` or `promote` here records what is left of it".to_owned(),
+            format!("`isobox wait {task}` records what is left of it, and so does the next task here"),
         ),
     };
     Some(Failure::new(FailureKind::TaskNotFound, format!("{task} {what}")).with_hint(hint))
@@ -121,14 +140,14 @@ fn tell_interrupted(console: Console, store: &Store) {
     for attempt in open.iter().filter(|attempt| !open_tasks::is_running(&***attempt)) {
         let task = attempt.draft().task;
         console.warning(&format!(
-            "{task} was interrupted; the next `isobox run`, `tool` or `promote` here records what is left of it"
+            "{task} was interrupted; `isobox wait {task}` records what is left of it, and so does the next task here"
         ));
     }
 }
 
 /// Shows the record of a Task.
 pub(super) fn show(console: Console, arguments: &ShowArguments) -> Result<ExitCode, Failure> {
-    let Named { store, selected, .. } = Named::find(&arguments.place, &arguments.task)?;
+    let Named { store, selected, .. } = Named::find_to_show(console, &arguments.place, &arguments.task)?;
     if arguments.raw {
         return raw(&store, &selected);
     }
@@ -159,7 +178,7 @@ fn raw(store: &Store, selected: &Selected) -> Result<ExitCode, Failure> {
 
 /// Shows what a Task changed: the patch, the paths with totals, or the paths alone.
 pub(super) fn diff(console: Console, arguments: &DiffArguments) -> Result<ExitCode, Failure> {
-    let Named { store, selected, .. } = Named::find(&arguments.place, &arguments.task)?;
+    let Named { store, selected, .. } = Named::find_to_show(console, &arguments.place, &arguments.task)?;
     let record = &selected.record;
     if arguments.json {
         report_json::stream(&mut stdout::for_documents(), store.objects(), &selected)?;
@@ -196,7 +215,7 @@ pub(super) fn logs(console: Console, arguments: &LogsArguments) -> Result<ExitCo
     if arguments.follow {
         return super::follow::follow(console, arguments);
     }
-    let Named { store, selected, .. } = Named::find(&arguments.place, &arguments.task)?;
+    let Named { store, selected, .. } = Named::find_to_show(console, &arguments.place, &arguments.task)?;
     let ports = copying::Ports { objects: store.objects() };
     let artifacts = &selected.record.artifacts;
     let is_all = arguments.stdout == arguments.stderr;

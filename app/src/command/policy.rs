@@ -18,20 +18,23 @@ use isobox_domain::policy::TrustedPolicies;
 use isobox_ports::{PolicyError, PolicyPins, PolicySource};
 use std::io::Write;
 
+/// What is told of a policy that is not trusted.
+const UNTRUSTED: &str = "you have not trusted this policy yet: `isobox policy trust` does";
+
 /// Does what `command` says.
 pub(super) fn policy(console: Console, command: &PolicyCommand) -> Result<ExitCode, Failure> {
     match command {
-        PolicyCommand::Check(arguments) => check(arguments),
+        PolicyCommand::Check(arguments) => check(console, arguments),
         PolicyCommand::Schema => super::help::print(wiring::policy_schema()),
         PolicyCommand::Show(arguments) => show(console, arguments),
-        PolicyCommand::Trust(arguments) => trust(arguments),
+        PolicyCommand::Trust(arguments) => trust(console, arguments),
         PolicyCommand::Distrust(arguments) => distrust(arguments),
     }
 }
 
 /// Reads the project's policy and the user's. Every mistake of the first file that has one is told; of files without one,
 /// whether anything starts under them here.
-fn check(arguments: &PolicyCheckArguments) -> Result<ExitCode, Failure> {
+fn check(console: Console, arguments: &PolicyCheckArguments) -> Result<ExitCode, Failure> {
     let project = Project::find(&arguments.place)?;
     let (path, user_path) = (project.policy_path(), project.user_policy_path());
     let (own, user) = (project.written_policy().read(), project.user_policy().read());
@@ -51,18 +54,30 @@ fn check(arguments: &PolicyCheckArguments) -> Result<ExitCode, Failure> {
     let written = match arguments.json {
         true => writeln!(out, "{:#}", shown::checked(&files, &findings)),
         false => {
-            let valid = |(path, _, read): (String, _, Result<_, PolicyError>)| read.map(|_| format!("{path}: valid"));
+            let verdict = if worst(&findings) == Severity::Error { "well-formed, but nothing starts" } else { "valid" };
+            let valid =
+                |(path, _, read): (String, _, Result<_, PolicyError>)| read.map(|_| format!("{path}: {verdict}"));
             let lines: Result<Vec<String>, PolicyError> = files.into_iter().map(valid).collect();
             writeln!(out, "{}", lines?.join("\n"))
                 .and_then(|()| findings_shown::remarkable(&mut out, &findings, columns::of_stdout()))
         }
     };
     written.and_then(|()| out.flush()).map_err(unwritten)?;
+    if is_valid && !arguments.json && !is_trusted(&project)? {
+        console.line(UNTRUSTED);
+    }
     Ok(match (is_valid, worst(&findings)) {
         (false, _) => ExitCode::POLICY,
         (true, Severity::Error) => ExitCode::NO,
         (true, _) => ExitCode::SUCCESS,
     })
+}
+
+/// Whether the file as it is now is trusted.
+fn is_trusted(project: &Project) -> Result<bool, Failure> {
+    let written = project.written_policy().read()?;
+    let pins = project.policy_pins().load(project.common_dir());
+    Ok(written.is_none_or(|file| pins.contains(&file.digest)))
 }
 
 fn missing(path: &str) -> Failure {
@@ -88,13 +103,13 @@ fn show(console: Console, arguments: &PolicyShowArguments) -> Result<ExitCode, F
     };
     written.and_then(|()| out.flush()).map_err(unwritten)?;
     if trust.is_some_and(|trust| !trust.is_trusted) {
-        console.line("you have not trusted this policy yet: `isobox policy trust` does");
+        console.line(UNTRUSTED);
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Trusts the project's policy as it is, and shows what that means.
-fn trust(arguments: &PolicyTrustArguments) -> Result<ExitCode, Failure> {
+fn trust(console: Console, arguments: &PolicyTrustArguments) -> Result<ExitCode, Failure> {
     let project = project_at(arguments)?;
     let path = project.policy_path();
     let mut told = format!("{path} is trusted already");
@@ -102,10 +117,13 @@ fn trust(arguments: &PolicyTrustArguments) -> Result<ExitCode, Failure> {
         told = format!("trusted {path}:\n{}", effects(&untrusted.effects).trim_end());
         Ok(())
     })?;
-    match policy {
-        Some(_) => super::help::print(&told),
-        None => Err(missing(&path)),
+    policy.ok_or_else(|| missing(&path))?;
+    let code = super::help::print(&told)?;
+    let findings = project.with_policy_probes(|probes| doctor::doctor(&doctor::Ports { probes }));
+    if worst(&findings) == Severity::Error {
+        console.warning("nothing starts under it here: `isobox policy check` says why");
     }
+    Ok(code)
 }
 
 /// Forgets every policy that is trusted in the project.

@@ -7,9 +7,9 @@ use crate::cli::{Place, PromoteArguments};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
-use crate::output::lifecycle;
 use crate::output::review::{Asking, StandardStreams, target};
 use crate::output::stdout::{self, for_documents, unwritten};
+use crate::output::{lifecycle, text};
 use crate::use_case::import::Verdict;
 use crate::use_case::promote::{self, Extent, Promoted, PromotionRequest};
 use crate::use_case::select::Selected;
@@ -42,7 +42,9 @@ pub(super) fn promote(console: Console, arguments: &PromoteArguments) -> Result<
     finish_interrupted(console, &project, &named.store, views);
     let request = request(arguments, &named.selected, &project, views);
     let asking = if arguments.yes { Asking::AnsweredByFlag } else { Asking::Ask };
-    let mut reviewer = StandardStreams { out: for_documents(), name: name.clone(), console, asking, working: None };
+    let caveat = text::caveat(&request.record);
+    let mut reviewer =
+        StandardStreams { out: for_documents(), name: name.clone(), caveat, console, asking, working: None };
     let tell = |progress: crate::use_case::attempt::Progress<'_>| lifecycle::progress(console, progress);
     let promoted = promote::promote(&project.promote_ports(&named.store), &request, &mut reviewer, &tell);
     // Over, whatever came of it.
@@ -61,7 +63,7 @@ pub(super) fn promote(console: Console, arguments: &PromoteArguments) -> Result<
     };
     writeln!(reviewer.out, "{line}").and_then(|()| reviewer.out.flush()).map_err(unwritten)?;
     if let (Promoted::Performed(_), true) = (&promoted, stdout::is_terminal()) {
-        console.line("nothing is committed yet, next: git diff");
+        console.line("nothing is committed yet, and the next task starts from what is, next: git status");
     }
     Ok(ExitCode::SUCCESS)
 }

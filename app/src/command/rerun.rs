@@ -54,6 +54,7 @@ pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<Exit
         caller_path: std::env::var_os("PATH").map(OsString::into_vec),
         follows: Some(follows),
     };
+    console.line(&format!("attempting {} once more: `isobox list` tells the attempts apart", record.task));
     perform(console, &project, &store, &request, &telling)
 }
 
@@ -65,8 +66,9 @@ fn require_here(project: &Project) -> Result<(), Failure> {
         true => Ok(()),
         false => {
             let message = format!("it started from {}, which is not the repository around you", project.shown_root());
-            Err(Failure::new(FailureKind::General, message)
-                .with_hint("change to that repository, or name it with --source, if you know the record"))
+            Err(Failure::new(FailureKind::General, message).with_hint(
+                "change to that repository, or name it with --source, if you know whose command the record holds",
+            ))
         }
     }
 }

@@ -41,7 +41,25 @@ pub(super) fn verify(console: Console, arguments: &VerifyArguments) -> Result<Ex
         false => shown::text(&mut out, how, &found),
     };
     written.and_then(|()| out.flush()).map_err(unwritten)?;
-    Ok(if found.is_sound() { ExitCode::SUCCESS } else { ExitCode::NO })
+    if found.is_sound() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !arguments.json {
+        advise(console, arguments, &found);
+    }
+    Ok(ExitCode::NO)
+}
+
+/// Says what can be done about it.
+fn advise(console: Console, arguments: &VerifyArguments, found: &Verification) {
+    let is_lost = |defect: &Defect| matches!(defect.kind, DefectKind::Damaged { .. } | DefectKind::Missing { .. });
+    let archives = arguments.tasks.iter().filter(|typed| ArchiveName::parse(typed.as_bytes()).is_some()).count();
+    if archives > 0 && archives == arguments.tasks.len() {
+        console.line("what is in an archive cannot be mended: get another copy of it, or export the tasks again");
+    } else if found.defects.iter().any(is_lost) {
+        let flags = arguments.place.flags();
+        console.line(&format!("next: isobox store repair --dry-run{flags}, which says what can be brought back"));
+    }
 }
 
 fn verify_store(

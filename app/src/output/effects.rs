@@ -21,7 +21,7 @@ pub(crate) fn effects(effects: &[Effect]) -> String {
     let lines: String = effects.iter().map(|effect| line(effect, "was")).collect();
     match is_uncontained(effects) {
         true => lines + NOTHING,
-        false => format!("  every key but these has its most restrictive value\n{lines}"),
+        false => format!("  every key that is not named here has its most restrictive value\n{lines}"),
     }
 }
 

@@ -134,6 +134,11 @@ impl<W: Write> ImportWriter<W> {
             if self.imported > 0 {
                 self.console.line(&format!("next: isobox list{place}"));
             }
+            if self.views > 0 {
+                self.console.line(
+                    "a view is a copy for reading, and not imported: `isobox export --format archive` makes what can be",
+                );
+            }
         }
         self.out.flush()?;
         Ok(left_out)

@@ -84,12 +84,20 @@ pub(crate) fn ended(console: Console, attempted: &Attempted, obstacle: Option<&P
             format!("isobox rerun --current{flags} {task}, or isobox diff{flags} {task}")
         }
         Some(refusal) => refusal.hint(record),
-        None if text::is_reviewable(record) => format!("isobox promote{flags} {task}"),
+        None if text::is_reviewable(record) && record.outcome == Outcome::Success => {
+            format!("isobox promote{flags} {task}")
+        }
+        None if text::is_reviewable(record) => format!("isobox diff{flags} {task}"),
         None => format!("isobox show{flags} {task}"),
     };
+    let left_out = text::summary(record).map_or(0, |summary| summary.not_captured);
     if changed > 0 || record.kind == SandboxKind::Session || record.outcome != Outcome::Success {
         let files = text::counted(changed, "changed file");
-        console.line(&format!("isobox task {task}: {files}, next: {next}"));
+        let more = if left_out > 0 { format!(" and {left_out} not captured") } else { String::new() };
+        console.line(&format!("isobox task {task}: {files}{more}, next: {next}"));
+    } else if left_out > 0 {
+        let paths = text::counted(left_out, "path");
+        console.line(&format!("isobox task {task}: {paths} not captured, next: isobox diff --stat{flags} {task}"));
     }
 }
 

@@ -106,9 +106,9 @@ pub(crate) fn left_out(rest: Rest) -> Option<String> {
     let told = match rest {
         Rest { not_shown: 0, not_looked_at: 0 } => return None,
         Rest { not_shown, not_looked_at: 0 } => format!("{} not shown", text::counted(not_shown, "more task")),
-        Rest { not_shown: 0, not_looked_at } => format!("{} not looked at", text::counted(not_looked_at, "more task")),
+        Rest { not_shown: 0, not_looked_at } => format!("{} not searched", text::counted(not_looked_at, "more task")),
         Rest { not_shown, not_looked_at } => {
-            format!("{} not shown, {not_looked_at} not looked at", text::counted(not_shown, "more task"))
+            format!("{} not shown, {not_looked_at} not searched", text::counted(not_shown, "more task"))
         }
     };
     Some(format!("{told}; --limit takes a number or `all`"))
@@ -134,7 +134,7 @@ fn row(found: Found<'_>, layout: Layout) -> String {
         (SortKey::Duration, _) => text::duration(layout.key.value(record)),
         (SortKey::Output | SortKey::Memory, _) => text::bytes(layout.key.value(record)),
     };
-    let changes = text::changes(text::summary(record));
+    let changes = text::changes(record);
     layout.line([&task, &measured, state.name(), outcome, &changes], &text::command(&record.command))
 }
 
@@ -146,8 +146,8 @@ fn stands(found: Found<'_>) -> (&TaskRecord, TaskState, Standing) {
 }
 
 impl Layout {
-    /// A line of the table. On a terminal without room for it, the command has a line of its own, and what is too long for
-    /// that is cut.
+    /// A line of the table. On a terminal without room for it, the command has a line of its own; on a narrow one, what
+    /// came of it has one too. What is too long for that is cut.
     fn line(self, [task, measured, state, outcome, changes]: [&str; 5], command: &str) -> String {
         // The mark of an attempt takes its room from what comes behind it.
         let (_, width) = measure(self.key);
@@ -155,6 +155,12 @@ impl Layout {
         let before = format!("{task} {measured:>room$}  {state:<11}  {outcome:<22}  {changes:<12}  ");
         match self.columns {
             None => before + command,
+            // Not even the columns before it have room.
+            Some(columns) if columns < BEFORE_COMMAND + width => {
+                let first = format!("{task}  {measured}  {state}");
+                let lines = [first, format!("  {outcome}  {changes}"), format!("  {command}")];
+                lines.map(|line| columns::cut(&line, columns)).join("\n")
+            }
             Some(columns) if columns < BEFORE_COMMAND + width + ROOM_FOR_COMMAND => {
                 format!("{}\n  {}", before.trim_end(), columns::cut(command, columns.saturating_sub(2)))
             }
@@ -215,5 +221,16 @@ mod tests {
             assert_eq!(marked.find("superseded"), plain.find("superseded"));
         }
         assert!(line("task-0123456789abcdef#123", "365d").starts_with("task-0123456789abcdef#123 365d  "));
+    }
+
+    #[test]
+    fn no_line_is_longer_than_the_terminal() {
+        let command = "cargo test --workspace --all-targets --all-features";
+        for columns in [30, 40, 60, 79, 80, 100, 120] {
+            let layout = Layout { now: Timestamp::nearest(0), columns: Some(columns), key: SortKey::Memory };
+            let told =
+                layout.line(["task-0123456789abcdef", "1000.0 MiB", "superseded", "success", "+1 ~2 -3"], command);
+            assert!(told.lines().all(|line| line.chars().count() <= columns), "{columns}: {told}");
+        }
     }
 }

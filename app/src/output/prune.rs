@@ -19,7 +19,7 @@ pub(crate) fn head(out: &mut dyn Write) -> io::Result<()> {
 pub(crate) fn row(out: &mut dyn Write, listed: &Listed, now: Timestamp) -> io::Result<()> {
     let record = &listed.record;
     let (task, age) = (text::attempt(record, listed.standing), text::age(record.created_at, now));
-    let (state, changes) = (listed.state().name(), text::changes(text::summary(record)));
+    let (state, changes) = (listed.state().name(), text::changes(record));
     let fields = [task.as_str(), &age, state, record.outcome.name(), &changes];
     writeln!(out, "{}", line(fields, &text::command(&record.command)))
 }

@@ -27,6 +27,8 @@ pub(crate) struct StandardStreams<W: Write> {
     pub(crate) out: W,
     /// How the attempt is called that is reviewed.
     pub(crate) name: String,
+    /// How its command ended, where it did not succeed.
+    pub(crate) caveat: Option<String>,
     pub(crate) console: Console,
     pub(crate) asking: Asking,
     /// Tells that the Promotion goes on, once it is confirmed.
@@ -35,7 +37,8 @@ pub(crate) struct StandardStreams<W: Write> {
 
 impl<W: Write> Reviewer for StandardStreams<W> {
     fn begin(&mut self, plan: &PromotionPlan) -> Result<(), Failure> {
-        writeln!(self.out, "Promotion of {} into {}", self.name, target(plan)).map_err(unwritten)
+        writeln!(self.out, "Promotion of {} into {}", self.name, target(plan)).map_err(unwritten)?;
+        self.caveat.iter().try_for_each(|caveat| writeln!(self.out, "  {caveat}")).map_err(unwritten)
     }
 
     fn line(&mut self, line: &ChangeLine, findings: &[Finding]) -> Result<(), Failure> {
@@ -59,7 +62,8 @@ impl<W: Write> StandardStreams<W> {
         if self.asking == Asking::AnsweredByFlag {
             return Ok(Confirmation::Flag);
         }
-        let question = format!("Promote {} into {}? Type yes to go on: ", self.name, target(plan));
+        let caveat = self.caveat.iter().map(|caveat| format!("{caveat}. ")).collect::<String>();
+        let question = format!("{caveat}Promote {} into {}? Type yes to go on: ", self.name, target(plan));
         let answer = answer::ask(self.console, &question)
             .map_err(|error| unconfirmed("the answer could not be read").because(error))?;
         match (answer.as_deref(), answer::is_typed()) {

@@ -84,7 +84,12 @@ fn workspace(record: &TaskRecord) -> String {
 }
 
 fn changes(record: &TaskRecord) -> String {
-    let Some(summary) = text::summary(record) else { return "none".to_owned() };
+    let Some(summary) = text::summary(record) else {
+        return match record.artifacts.patch {
+            Some(patch) => format!("a patch of {}, which was imported", text::counted(patch.length, "byte")),
+            None => "none".to_owned(),
+        };
+    };
     let mut words = format!("{} added, {} modified, {} deleted", summary.added, summary.modified, summary.deleted);
     if summary.not_captured > 0 {
         words.push_str(&format!(", {} not captured", summary.not_captured));

@@ -79,11 +79,24 @@ pub(crate) fn outcome(record: &TaskRecord) -> String {
     }
 }
 
-/// The totals of a Change Set: `+1 ~2 -0`, or `-` for none.
-pub(crate) fn changes(summary: Option<ChangeSummary>) -> String {
-    summary
-        .filter(|summary| summary.changed() > 0)
-        .map_or("-".to_owned(), |summary| format!("+{} ~{} -{}", summary.added, summary.modified, summary.deleted))
+/// How its command ended, as whoever decides about its result should know; `None` if it succeeded.
+pub(crate) fn caveat(record: &TaskRecord) -> Option<String> {
+    match record.exit {
+        Some(Exit::Code(0)) | None => None,
+        Some(Exit::Code(code)) => Some(format!("Its command ended with exit code {code}")),
+        Some(Exit::Signal(signal)) => Some(format!("Its command died of signal {signal}")),
+    }
+}
+
+/// The totals of what an attempt changed: `+1 ~2 -0`, `patch` where a patch alone was imported, or `-` for nothing.
+pub(crate) fn changes(record: &TaskRecord) -> String {
+    match summary(record) {
+        Some(summary) if summary.changed() > 0 => {
+            format!("+{} ~{} -{}", summary.added, summary.modified, summary.deleted)
+        }
+        None if record.artifacts.patch.is_some() => "patch".to_owned(),
+        _ => "-".to_owned(),
+    }
 }
 
 /// The totals of the Change Set of `record`.

@@ -23,7 +23,10 @@ pub(crate) fn cat(ports: &Ports<'_>, record: &TaskRecord, path: &RepoPath) -> Re
         Found::Deleted => Err(Failure::new(FailureKind::General, format!("{} deleted {path}", record.task))
             .with_hint(format!("`git show {}:{path}` shows what it deleted", record.source.commit))),
         Found::Unchanged => Err(Failure::new(FailureKind::General, format!("{} did not change {path}", record.task))
-            .with_hint(format!("`git show {}:{path}` shows the file, if there is one", record.source.commit))),
+            .with_hint(format!(
+                "paths are from the root of the repository; `git show {}:{path}` shows the file, if there is one",
+                record.source.commit
+            ))),
     }
 }
 

@@ -31,6 +31,13 @@ impl Store {
         Ok(Self::new(open_store(&located.records)?, &located))
     }
 
+    /// The same without a Task; `None` where the project has none yet. One that `--records` names has to be there.
+    pub(crate) fn find_if_any(place: &Place) -> Result<Option<Self>, Failure> {
+        let located = Location::find(place, None)?;
+        let is_none_yet = place.records.is_none() && FsTaskStore::open(&located.records)?.is_none();
+        if is_none_yet { Ok(None) } else { Self::find(place, None).map(Some) }
+    }
+
     /// The store at a location.
     pub(super) fn new(store: FsTaskStore, location: &Location) -> Self {
         let directory = location.records.clone();

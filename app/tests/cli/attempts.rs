@@ -144,7 +144,7 @@ fn next_commands_name_the_place_that_was_typed() {
 }
 
 #[test]
-fn a_promotion_of_the_newest_says_that_another_task_is_not_over() {
+fn the_newest_is_not_acted_on_while_a_newer_task_is_not_over() {
     let project = Project::initialised(User::Current);
     let task = tool(&project, "echo change >> README.md");
     let mut command = project.isobox_command(&["tool", "--", "sh", "-c", "echo began; cat"]);
@@ -152,8 +152,15 @@ fn a_promotion_of_the_newest_says_that_another_task_is_not_over() {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start");
     let mut line = String::new();
     BufReader::new(running.stdout.as_mut().expect("a pipe")).read_line(&mut line).expect("a line");
-    let shown = project.isobox(&["promote", "--dry-run", "@latest"]);
-    assert_told(&shown, 0, &["is not over yet: @latest is ", &format!("{task}, the newest that is on record")]);
+    for words in [&["promote", "--yes", "@latest"][..], &["reject", "@latest"]] {
+        let refused = project.isobox(words);
+        assert_told(&refused, 5, &["which is not over yet, or ", &format!("hint: name it: {task}, or first")]);
+    }
+    for words in [&["show", "@latest"][..], &["diff", "@latest"], &["logs", "@latest"]] {
+        assert_told(&project.isobox(words), 0, &[&format!("is not over yet: @latest is {task} here")]);
+    }
+    assert_eq!(rows(&project, &["--state", "unreviewed"]), [format!("{task} unreviewed success")]);
+    assert_eq!(project.git(&["status", "--porcelain"]), "");
     assert_eq!(project.isobox(&["promote", "--dry-run", &task]).stderr, "");
     drop(running.stdin.take());
     running.wait().expect("wait for isobox");

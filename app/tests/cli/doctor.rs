@@ -107,7 +107,7 @@ fn looking_changes_nothing_in_a_store_that_is_in_use() {
     let (ran, told) = doctor(&project);
     assert_eq!(listing(&root), before, "{ran:?}");
     let health = finding(&told, "store.health");
-    assert!(health["found"].as_str().expect("text").contains("its newest record is as it was written"), "{told:#}");
+    assert!(health["found"].as_str().expect("text").contains("its newest record is as written"), "{told:#}");
 }
 
 #[test]

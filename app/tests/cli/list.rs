@@ -152,3 +152,13 @@ fn the_store_is_measured_for_people_and_programs() {
     let empty = Project::initialised(User::Current);
     assert_told(&empty.isobox(&["store", "stat"]), 6, &["there is no task store"]);
 }
+
+#[test]
+fn before_the_first_task_there_is_nothing_to_list_and_nothing_is_wrong() {
+    let project = Project::initialised(User::Current);
+    assert_told(&project.isobox(&["list"]), 0, &["there is no task yet: `isobox tool -- CMD`"]);
+    let told = project.isobox(&["list", "--json"]);
+    assert_eq!((told.code, told.stderr.as_str(), document(&told)["tasks"].clone()), (0, "", serde_json::json!([])));
+    assert!(!project.repository().join(".git/isobox").exists(), "looking makes no store");
+    assert_told(&project.isobox(&["list", "--records", "../mistyped"]), 6, &["there is no task store"]);
+}

@@ -1,6 +1,6 @@
 //! `isobox promote` beside what the security tests attack.
 
-use crate::support::{assert_told, document, tool};
+use crate::support::{assert_told, document, task_of, tool};
 use isobox_tests::{Project, User, typed_on_a_terminal};
 
 #[test]
@@ -26,6 +26,19 @@ fn nothing_but_yes_is_consent_on_a_terminal() {
         assert_eq!(code, expected, "{answer:?}: {shown}");
         assert_eq!(project.read("README.md") == "hello\n", expected != 0, "{answer:?}: {shown}");
     }
+}
+
+#[test]
+fn whoever_decides_about_a_result_is_told_that_the_command_failed() {
+    let project = Project::initialised(User::Current);
+    let failed = project.isobox(&["tool", "--", "sh", "-c", "echo half > half; exit 2"]);
+    let task = task_of(&failed);
+    assert_told(&failed, 2, &[&format!("1 changed file, next: isobox diff {task}")]);
+    let caveat = "Its command ended with exit code 2";
+    let (code, shown) = typed_on_a_terminal(project.isobox_command(&["promote", &task]), 80, "no\n");
+    assert_eq!((code, shown.matches(caveat).count()), (4, 2), "{shown}");
+    let promoted = project.isobox(&["promote", "--yes", &task]);
+    assert!(promoted.code == 0 && promoted.stdout.contains(&format!("\n  {caveat}\n")), "{promoted:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Pruning a store: what is shown, what goes, and what stays whatever is asked for.
 
 use crate::schema_checker::assert_described;
-use crate::support::{document, tool};
+use crate::support::{document, task_of, tool};
 use isobox_tests::{Project, User};
 
 /// Four tasks, the oldest first: one without changes, one that was promoted, one that was rejected, one nobody decided about.
@@ -79,6 +79,30 @@ fn attempts_that_go_are_told_apart_and_every_state_is_described() {
     for attempt in ["#1 ", "#2 "] {
         assert!(told.contains(&format!("\n{undecided}{attempt}")), "{told}");
     }
+}
+
+#[test]
+fn an_attempt_that_another_one_was_promoted_for_does_not_come_back() {
+    let project = Project::initialised(User::Current);
+    let task = tool(&project, "echo change >> README.md");
+    assert_eq!(project.isobox(&["rerun", &task]).code, 0);
+    assert_eq!(project.isobox(&["promote", "--yes", &task]).code, 0);
+    let applied = project.isobox(&["store", "prune", "--keep-last", "0", "--apply"]);
+    assert_eq!(applied.code, 0, "{applied:?}");
+    assert_eq!(listed(&project), Vec::<String>::new());
+}
+
+#[test]
+fn what_list_calls_unreviewed_stays() {
+    let project = Project::initialised(User::Current);
+    project.write(".gitignore", "/.isobox/tasks/\nout/\n");
+    project.commit_all("Ignore what is built");
+    let ran = project.isobox(&["tool", "--", "sh", "-c", "mkdir out; echo 1 > out/a"]);
+    let task = task_of(&ran);
+    assert!(ran.stderr.ends_with(&format!("1 path not captured, next: isobox diff --stat {task}\n")), "{ran:?}");
+    assert_eq!(document(&project.isobox(&["list", "--json"]))["tasks"][0]["state"], "unreviewed");
+    assert_eq!(project.isobox(&["store", "prune", "--keep-last", "0", "--apply"]).code, 0);
+    assert_eq!(listed(&project), [task]);
 }
 
 #[test]

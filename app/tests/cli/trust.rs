@@ -68,8 +68,22 @@ fn an_edit_is_trusted_anew_and_going_back_is_not_asked_about() {
     project.write(".isobox/config.yaml", &before);
     project.commit_all("back");
     assert_told(&project.isobox(&["tool", "--", "true"]), 0, &[]);
+    assert_eq!(project.isobox(&["policy", "check"]).stderr, "");
     assert_eq!(project.isobox(&["policy", "distrust"]).code, 0);
+    assert_told(&project.isobox(&["policy", "check"]), 0, &["you have not trusted this policy yet"]);
     assert_told(&project.isobox(&["tool", "--", "true"]), 125, &["is not trusted yet"]);
+}
+
+#[test]
+fn whoever_trusts_a_policy_under_which_nothing_starts_is_told_so() {
+    let project = cloned(User::Current);
+    project.write(".isobox/config.yaml", &format!("{HEAD}network:\n  allow: [example.org]\n"));
+    assert_told(&project.isobox(&["policy", "trust"]), 0, &["nothing starts under it here: `isobox policy check`"]);
+    let checked = project.isobox(&["policy", "check"]);
+    assert!(
+        checked.code == 1 && checked.stdout.contains("config.yaml: well-formed, but nothing starts"),
+        "{checked:?}"
+    );
 }
 
 /// Runs isobox on a terminal where somebody types.

@@ -58,6 +58,7 @@ fn damage_is_told_with_the_task_that_it_touches_and_the_answer_is_no() {
     let records = &found["defects"][0]["records"];
     assert_eq!((records.as_array().map(Vec::len), records[0]["task"].as_str()), (Some(1), Some(touched.as_str())));
     let text = project.isobox(&["verify"]);
+    assert!(text.stderr.starts_with("next: isobox store repair --dry-run"), "{text:?}");
     assert!(text.stdout.contains(&format!("touches {touched}, attempt 1: b3:")), "{text:?}");
     assert_eq!(project.isobox(&["verify", &touched]).code, 1);
     assert_eq!(project.isobox(&["verify", &sound]).code, 0);

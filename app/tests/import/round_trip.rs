@@ -53,6 +53,9 @@ fn an_imported_record_says_what_the_old_one_did_and_claims_no_more() {
     assert_eq!(shown["effective_policy"]["enforcement"]["filesystem"]["status"], "not_enforced");
     assert_eq!(project.isobox(&["logs", &task(4)]).stdout, "output of 4\n".repeat(5));
     assert_eq!(project.isobox(&["diff", &task(4)]).stdout, "diff --git a/f b/f\n+4\n");
+    let shown = project.isobox(&["show", &task(4)]).stdout;
+    assert!(shown.contains("changes      a patch of 22 bytes, which was imported"), "{shown}");
+    assert!(project.isobox(&["list"]).stdout.contains("  patch  "));
     let promoted = project.isobox(&["promote", "--yes", &task(4)]);
     assert_eq!(promoted.code, 4, "{promoted:?}");
     assert!(promoted.stderr.contains("git apply"), "{promoted:?}");

@@ -78,9 +78,9 @@ fn store(host_path: &str, health: &StoreHealth) -> Finding {
     match health {
         StoreHealth::Absent => find(format!("there is none at {host_path} yet; the first Task makes it")),
         StoreHealth::Readable { read: 0 } => find(format!("{host_path}: it holds no record")),
-        StoreHealth::Readable { read: 1 } => find(format!("{host_path}: its newest record is as it was written")),
         StoreHealth::Readable { read } => {
-            find(format!("{host_path}: its newest {read} records are as they were written"))
+            let newest = if *read == 1 { "its newest record is" } else { &format!("its newest {read} records are") };
+            find(format!("{host_path}: {newest} as written; `isobox verify` reads the rest"))
         }
         StoreHealth::Damaged(reasons) => find(format!("{host_path}:\n{}", reasons.join("\n")))
             .error("what is damaged cannot be looked at or promoted; the rest can")

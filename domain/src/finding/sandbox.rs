@@ -100,5 +100,5 @@ fn cgroups(delegation: &Delegation) -> Finding {
         Delegation::None(why) => why.clone(),
     };
     Finding::machine("cgroups.delegation", "looked whether this user may make a control group", found)
-        .note("none in this version, which sets no limits")
+        .note("this version sets no limits, and does not use it")
 }

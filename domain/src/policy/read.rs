@@ -3,7 +3,7 @@
 use crate::escape::Escaped;
 
 /// What to do about a path that cannot be exposed.
-pub const ADVICE: &str = "name a file or directory that is there and holds no secrets: the smallest that will do";
+pub const ADVICE: &str = "name a file or directory that is there, holds no secrets, and lies in nothing that is never exposed: the smallest that will do";
 
 /// A place on the host that `filesystem.read` does not expose.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -49,7 +49,7 @@ pub enum PromotionRefusal {
         found: String,
     },
     /// The repository has changes of its own.
-    #[error("trusted repository {target} is not clean: {} of its paths differ from HEAD", count)]
+    #[error("trusted repository {target} is not clean: changed against HEAD: {}", counted_paths(*count))]
     Dirty {
         /// The target's path, escaped for people.
         target: String,
@@ -80,6 +80,10 @@ pub enum PromotionRefusal {
     },
 }
 
+fn counted_paths(count: u64) -> String {
+    if count == 1 { "1 path".to_owned() } else { format!("{count} paths") }
+}
+
 impl PromotionRefusal {
     /// What to do about it.
     pub fn hint(&self, record: &TaskRecord) -> String {
@@ -100,16 +104,17 @@ impl PromotionRefusal {
 
     fn hint_of_task(&self, task: TaskId) -> String {
         match self {
-            Self::Outcome(_) => format!("`isobox show {task}` says why; `isobox rerun {task}` attempts it once more"),
+            Self::Outcome(_) => format!(
+                "`isobox show {task}` says why; `isobox rerun {task}` attempts it once more, and `isobox diff {task}` prints what it \
+                 left as a patch"
+            ),
             Self::Imported => format!("review its patch with `isobox diff {task}`, and apply it with `git apply`"),
             Self::NothingToPromote => format!("`isobox diff --stat {task}` lists what was not captured, and why"),
             Self::OtherRepository { .. } => "name the right repository, or run the task again in this one".into(),
-            Self::HeadMoved { expected, .. } => {
-                format!(
-                    "`isobox rerun --current {task}` attempts it once more from here; or check out {} and promote there",
-                    expected.short()
-                )
-            }
+            Self::HeadMoved { .. } => format!(
+                "`isobox rerun --current {task}` attempts it once more from here; or apply its patch to what is here now: \
+                 `isobox diff {task} | git apply --3way`"
+            ),
             Self::OtherBranch { expected, .. } => format!("check out {expected}, then promote again"),
             Self::Dirty { .. } => "commit, stash or remove these changes, then promote again".into(),
             Self::PromotedBefore { .. } => "pass --again to promote it once more".into(),

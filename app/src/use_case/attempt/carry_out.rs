@@ -196,7 +196,8 @@ fn supervise(
 /// Writes down how the workload ended; the exit code to pass on.
 fn end(record: &mut TaskRecord, ending: Ending) -> ExitCode {
     record.usage = ending.usage;
-    if let Some(killed @ 1..) = ending.killed_processes {
+    let is_own_end = !matches!(ending.cause, EndCause::Interrupted { .. });
+    if let (Some(killed @ 1..), true) = (ending.killed_processes, is_own_end) {
         let processes = if killed == 1 { "process was" } else { "processes were" };
         record.warnings.push(format!("{killed} {processes} still there when the command had ended, and killed"));
     }

@@ -51,9 +51,14 @@ fn clean(cleanliness: Cleanliness, source: &WorkspaceSource) -> Result<(), Failu
     let Cleanliness::Dirty { first, count } = cleanliness else { return Ok(()) };
     let entries = if count == 1 { "entry" } else { "entries" };
     let message = format!("the repository {} is not clean: {count} {entries}", Escaped(&source.host_path));
+    let is_of_init = |entry: &DirtyEntry| entry.state == DirtyState::Untracked && entry.path.starts_with(b".isobox");
+    let advice = match first.iter().any(is_of_init) {
+        true => "commit what `isobox init` wrote, and the rest",
+        false => "commit, stash or ignore them",
+    };
     Err(Failure::new(FailureKind::General, message)
         .because(listed(&first, count))
-        .with_hint("commit, stash or ignore them: a task starts from what is committed, and nothing else"))
+        .with_hint(format!("{advice}: a task starts from what is committed, and nothing else")))
 }
 
 fn listed(first: &[DirtyEntry], count: u64) -> String {
