@@ -2,8 +2,8 @@
 
 use isobox_tests::{Project, User, ignored, isobox_program};
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// Interleaved runs of each in one round; odd, so that there is a median.
@@ -12,9 +12,12 @@ const RUNS: usize = 21;
 const ROUNDS: usize = 3;
 /// A tool call may cost this many times what a bare `bwrap` costs.
 const HIGHEST_RATIO: f64 = 3.0;
-/// An ext4 without a journal looks at every inode that was removed in the last 6 minutes and passes it over, each time that it
-/// needs a free one. `bwrap` makes none. After so long, it has forgotten those that others removed.
-const FORGOTTEN: Duration = Duration::from_secs(6 * 60 + 5);
+/// Where the median of `bwrap` is so many times its minimum, other processes take the processors: nothing can be measured.
+const RESTLESS: f64 = 1.3;
+/// About as many inodes as a tool call makes, and the share of a `bwrap` that making them may cost. An ext4 without a journal
+/// passes over every inode that was removed in the last minutes, each time that it needs a free one; `bwrap` makes none.
+const INODES: usize = 25;
+const INODES_SHARE: f64 = 0.25;
 /// Flushes of a Task without large artifacts.
 const MOST_FLUSHES: usize = 2;
 
@@ -35,27 +38,51 @@ fn a_tool_call_costs_at_most_three_times_a_bare_bwrap() {
     for command in [bare(), tool()] {
         time(command);
     }
-    let mut ratios = Vec::new();
-    while ratios.len() < 2 * ROUNDS && ratios.iter().all(|ratio| *ratio > HIGHEST_RATIO) {
-        if ratios.len() == ROUNDS {
-            thread::sleep(FORGOTTEN);
-        }
-        ratios.push(round(&host, &bare, &tool));
+    let mut rounds: Vec<Round> = Vec::new();
+    while rounds.len() < ROUNDS && rounds.iter().all(|round| round.ratio > HIGHEST_RATIO) {
+        rounds.push(round(&host, &bare, &tool));
     }
-    let lowest = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-    assert!(lowest <= HIGHEST_RATIO, "a tool call costs {ratios:.2?} times a bare bwrap");
+    if rounds.iter().any(|round| round.ratio <= HIGHEST_RATIO) {
+        return;
+    }
+    match rounds.iter().find_map(|round| disturbance(round, &project.scratch())) {
+        Some(reason) => ignored("the cost of a tool call", &reason),
+        None => panic!("a tool call costs at least {:.2} times a bare bwrap", rounds[0].ratio),
+    }
 }
 
-/// Runs each in turn, prints the medians, and returns how many times as long as `bare` the `tool` took.
+/// What one round measured.
+struct Round {
+    /// How many times as long as `bwrap` a tool call took.
+    ratio: f64,
+    /// Every `bwrap`, in order of its time.
+    bare: Vec<Duration>,
+}
+
+/// What on this machine makes a measurement worthless.
+fn disturbance(round: &Round, scratch: &Path) -> Option<String> {
+    let (least, median) = (round.bare[0].as_secs_f64(), round.bare[RUNS / 2].as_secs_f64());
+    if median > RESTLESS * least {
+        return Some(format!("the machine is busy: a bare bwrap takes {:.2} times as long as it can", median / least));
+    }
+    let start = Instant::now();
+    (0..INODES).for_each(|n| fs::write(scratch.join(format!("inode-{n}")), "").expect("a file"));
+    let share = start.elapsed().as_secs_f64() / least;
+    (share > INODES_SHARE)
+        .then(|| format!("the file system is slow in making files: {INODES} take {share:.2} times a bwrap"))
+}
+
+/// Runs each in turn, and prints the medians.
 #[expect(clippy::print_stdout, reason = "the measurement is to be seen")]
-fn round(host: &dyn Fn() -> Command, bare: &dyn Fn() -> Command, tool: &dyn Fn() -> Command) -> f64 {
+fn round(host: &dyn Fn() -> Command, bare: &dyn Fn() -> Command, tool: &dyn Fn() -> Command) -> Round {
     let (mut host_times, mut bare_times, mut tool_times) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..RUNS {
         bare_times.push(time(bare()));
         tool_times.push(time(tool()));
         host_times.push(time(host()));
     }
-    let bare = median(bare_times);
+    bare_times.sort();
+    let bare = bare_times[RUNS / 2];
     println!("| median of {RUNS} interleaved runs | ms | times bare bwrap |");
     println!("|---|---|---|");
     let mut ratio = 0.0;
@@ -65,7 +92,7 @@ fn round(host: &dyn Fn() -> Command, bare: &dyn Fn() -> Command, tool: &dyn Fn()
         ratio = took.as_secs_f64() / bare.as_secs_f64();
         println!("| {name} | {:.2} | {ratio:.2} |", took.as_secs_f64() * 1e3);
     }
-    ratio
+    Round { ratio, bare: bare_times }
 }
 
 #[test]
