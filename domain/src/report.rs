@@ -107,6 +107,31 @@ impl RiskCategory {
         }
     }
 
+    /// Why a person should look, in a few words.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Script => "runs when somebody calls it",
+            Self::Hook => "runs by itself around Git commands",
+            Self::DependencyManifest => "decides which foreign code is fetched, or is fetched code",
+            Self::CiWorkflow => "runs on a build service, often with secrets",
+            Self::LargeFile => "is large",
+            Self::Binary => "cannot be read as text",
+            Self::ExecutableEdited => "was executable before, and has other content",
+            Self::ExecutableAdded => "is executable, and was not there before",
+            Self::ModeChange => "became executable, or another kind of thing, or is no more",
+            Self::Symlink => "is a symbolic link",
+            Self::Submodule => "is a submodule, or in one",
+            Self::NestedRepository => "is a repository, which was not captured",
+            Self::AgentInstructions => "is read by coding agents as instructions, settings or commands",
+            Self::EditorTask => "is run or obeyed by an editor that opens the project",
+            Self::IsoboxPolicy => "says what the next tasks may do; `isobox policy check` reads it",
+            Self::GitControl => "steers what Git tracks, converts or fetches",
+            Self::HidingRule => "keeps something out of the result",
+            Self::Secret => "has a name that says it holds credentials",
+            Self::DeceptiveName => "has a name with characters that cannot be seen or reorder others",
+        }
+    }
+
     fn index(self) -> usize {
         self as usize
     }

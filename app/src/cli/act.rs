@@ -52,7 +52,7 @@ pub(crate) struct RejectArguments {
     #[command(flatten)]
     pub(crate) place: Place,
     /// Why, in your words
-    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    #[arg(long, short = 'm', value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub(crate) reason: String,
     /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, or a record directory
     #[arg(value_name = "TASK")]

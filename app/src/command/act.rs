@@ -9,7 +9,7 @@ use crate::failure::{Failure, FailureKind, one_line};
 use crate::output::console::Console;
 use crate::output::text;
 use crate::use_case::open_tasks::{self, Meant};
-use crate::use_case::reject;
+use crate::use_case::reject::{self, Rejected};
 use crate::use_case::select::{self, Selected};
 use crate::wiring::{Project, Store};
 use isobox_domain::archive_name::ArchiveName;
@@ -43,11 +43,14 @@ fn reject(console: Console, arguments: &RejectArguments) -> Result<ExitCode, Fai
         finish_interrupted(console, project, &named.store, views);
     }
     let ports = named.store.reject_ports();
-    reject::reject(&ports, &named.selected, &arguments.reason)?;
+    let told = match reject::reject(&ports, &named.selected, &arguments.reason)? {
+        Rejected::Now => format!("rejected {name}"),
+        Rejected::Before => format!("{name} was rejected before"),
+    };
     if let Err(failure) = reject::show_in_view(&ports, &named.selected, views) {
         console.warning(&format!("the view of the record was not written: {}", one_line(&failure)));
     }
-    console.line(&format!("rejected {name}, next: isobox list{} --state unreviewed", arguments.place.flags()));
+    console.line(&format!("{told}, next: isobox list{} --state unreviewed", arguments.place.flags()));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -45,7 +45,8 @@ A prefix that could mean more than one task is an error that lists them.
 
 const FORMATS: &str = "\
 For people, isobox prints tables and lines; what came from a workload is escaped
-on a terminal, and sentences are broken where the terminal ends. For programs:
+on a terminal, and what a command was asked for is broken where the terminal
+ends. For programs:
 
   --json           one document on standard output with
                    `schema: \"isobox.THING/v1\"`, full ids, and times in UTC:
@@ -115,10 +116,14 @@ for it. Its keys:
   runtime_backend                    auto, bubblewrap, or host, which contains
                                      nothing
   network.default                    deny, or inherited: the host's own network
+  network.allow                      rules for single hosts: refused, since no
+                                     backend enforces them yet
   filesystem.expose_workspace        how the workspace is mounted
   filesystem.read                    host files and directories to show,
                                      read-only
   development_environment.path_mode  which PATH a workload gets
+  workspace_source.kind              repository: there is no other yet
+  credentials.default                none: there is no other yet
   preflight.rules                    what must hold before anything is started
   promotion.mode                     how a result gets into the repository
   records.views                      how many tasks have a copy as plain files

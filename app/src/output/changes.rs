@@ -49,10 +49,12 @@ pub(crate) fn reported(out: &mut dyn Write, line: &ChangeLine, findings: &[Findi
 /// Writes the totals of the Promotion Report.
 pub(crate) fn report_totals(out: &mut dyn Write, report: &PromotionReport) -> io::Result<()> {
     totals(out, report.summary())?;
-    let categories: Vec<String> =
-        report.categories().map(|(category, count)| format!("{} {count}", category.name())).collect();
-    if !categories.is_empty() {
-        writeln!(out, "to look at: {}", categories.join(", "))?;
+    let mut categories = report.categories().peekable();
+    if categories.peek().is_some() {
+        writeln!(out, "to look at:")?;
+    }
+    for (category, count) in categories {
+        writeln!(out, "  {:<20}{count:>4}  {}", category.name(), category.meaning())?;
     }
     out.flush()
 }

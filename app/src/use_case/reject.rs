@@ -19,16 +19,29 @@ pub(crate) struct Ports<'a> {
     pub(crate) clock: &'a dyn Clock,
 }
 
+/// What came of a rejection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rejected {
+    /// It is on record.
+    Now,
+    /// It was before, and there is nothing to add.
+    Before,
+}
+
 /// Appends the rejection. A result that was promoted is not rejected: its changes are in the repository.
-pub(crate) fn reject(ports: &Ports<'_>, selected: &Selected, reason: &str) -> Result<(), Failure> {
+pub(crate) fn reject(ports: &Ports<'_>, selected: &Selected, reason: &str) -> Result<Rejected, Failure> {
     let cannot = |failure: Failure| {
         failure.while_doing(format!("cannot reject {}", text::attempt(&selected.record, Standing::Newest)))
     };
     let stored = ports.records.events(&selected.digest).map_err(|error| cannot(error.into()))?;
     let known: Vec<Event> = stored.iter().map(|stored| stored.event.clone()).collect();
-    if TaskState::of(&selected.record, &known, Standing::Newest) == TaskState::Promoted {
-        let promoted = Failure::new(FailureKind::General, "its result was promoted before; nothing was changed");
-        return Err(cannot(promoted.with_hint("revert the changes in the repository itself")));
+    match TaskState::of(&selected.record, &known, Standing::Newest) {
+        TaskState::Promoted => {
+            let promoted = Failure::new(FailureKind::General, "its result was promoted before; nothing was changed");
+            return Err(cannot(promoted.with_hint("revert the changes in the repository itself")));
+        }
+        TaskState::Rejected if reason.is_empty() => return Ok(Rejected::Before),
+        _ => {}
     }
     let event = Event {
         task: selected.record.task,
@@ -37,7 +50,7 @@ pub(crate) fn reject(ports: &Ports<'_>, selected: &Selected, reason: &str) -> Re
         at: ports.clock.now(),
         kind: EventKind::Rejected { reason: reason.to_owned() },
     };
-    ports.records.append(&event).map(drop).map_err(|error| {
+    ports.records.append(&event).map(|_| Rejected::Now).map_err(|error| {
         cannot(match error {
             AppendError::Stale { .. } => {
                 Failure::new(FailureKind::General, error.to_string()).with_hint("look at the task again, then decide")

@@ -102,6 +102,18 @@ fn a_task_is_followed_and_stopped_as(user: User) {
 }
 
 #[test]
+fn a_second_rejection_adds_nothing_unless_it_has_a_reason() {
+    let project = Project::initialised(User::Current);
+    let task = tool(&project, "echo change >> README.md");
+    let events = || document(&project.isobox(&["show", "--json", &task]))["events"].as_array().expect("events").len();
+    assert_told(&project.isobox(&["reject", &task]), 0, &[&format!("rejected {task}, next: ")]);
+    assert_told(&project.isobox(&["reject", &task]), 0, &[&format!("{task} was rejected before, next: ")]);
+    assert_eq!(events(), 1);
+    assert_told(&project.isobox(&["reject", &task, "-m", "too slow"]), 0, &[&format!("rejected {task}, next: ")]);
+    assert_eq!(events(), 2);
+}
+
+#[test]
 fn a_task_that_is_not_over_is_told_from_one_that_is_not_there() {
     let project = Project::initialised(User::Current);
     let running = Running::start(&project, "echo began; cat");
