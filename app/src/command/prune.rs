@@ -5,7 +5,7 @@ use crate::cli::{StorePinArguments, StorePruneArguments};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
-use crate::output::prune as shown;
+use crate::output::prune::{Form, PruneWriter};
 use crate::output::stdout::{for_documents, unwritten};
 use crate::output::working::Working;
 use crate::use_case::pin::{self, Pin};
@@ -13,8 +13,6 @@ use crate::use_case::prune::{self, Clockwork};
 use crate::wiring::{self, Store};
 use isobox_domain::retention::{Retention, Unpromoted};
 use isobox_ports::Advance;
-use serde_json::Value;
-use std::io::Write;
 
 /// Shows what would go, or lets it go.
 pub(super) fn prune(console: Console, arguments: &StorePruneArguments) -> Result<ExitCode, Failure> {
@@ -26,20 +24,10 @@ pub(super) fn prune(console: Console, arguments: &StorePruneArguments) -> Result
     let store = Store::find(&arguments.place, None)?;
     let ports = store.prune_ports()?;
     let clockwork = if arguments.trust_clock { Clockwork::Trusted } else { Clockwork::Doubted };
-    let mut out = for_documents();
-    let (now, mut documents): (_, Vec<Value>) = (wiring::clock().now(), Vec::new());
-    let mut is_first = true;
-    let plan = prune::plan(&ports, retention, clockwork, &mut |listed| {
-        if arguments.json {
-            documents.push(shown::doomed(listed));
-            return Ok(());
-        }
-        let head = if std::mem::take(&mut is_first) { shown::head(&mut out) } else { Ok(()) };
-        head.and_then(|()| shown::row(&mut out, listed, now)).map_err(unwritten)
-    })?;
-    if !arguments.json {
-        shown::plan(&mut out, &plan).and_then(|()| out.flush()).map_err(unwritten)?;
-    }
+    let form = if arguments.json { Form::Document } else { Form::Table(wiring::clock().now()) };
+    let mut writer = PruneWriter::new(for_documents(), form);
+    let plan = prune::plan(&ports, retention, clockwork, &mut |listed| writer.add(listed).map_err(unwritten))?;
+    writer.planned(&plan).map_err(unwritten)?;
     let removed = match arguments.apply {
         true => {
             let working = Working::start_percent(console, "pruning");
@@ -48,12 +36,7 @@ pub(super) fn prune(console: Console, arguments: &StorePruneArguments) -> Result
         }
         false => None,
     };
-    let written = match (&removed, arguments.json) {
-        (removed, true) => writeln!(out, "{:#}", shown::document(&plan, documents, removed.as_ref())),
-        (Some((_, swept)), false) => shown::swept(&mut out, swept),
-        (None, false) => Ok(()),
-    };
-    written.and_then(|()| out.flush()).map_err(unwritten)?;
+    writer.finish(&plan, removed.as_ref()).map_err(unwritten)?;
     tell(console, arguments, &plan, removed.as_ref().map(|(spared, _)| *spared));
     for left in removed.iter().flat_map(|(_, swept)| &swept.passed_by) {
         console.warning(&format!("{} stays as it is: {}; `isobox verify` says more", left.file, left.reason));

@@ -9,14 +9,74 @@ use isobox_domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
-/// The head of the table of what goes.
-pub(crate) fn head(out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "to drop:")?;
-    writeln!(out, "{}", line(["TASK", "AGE", "STATE", "OUTCOME", "CHANGES"], "COMMAND"))
+/// What a prune is told as.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Form {
+    /// A line a record for people; ages are counted from this moment.
+    Table(Timestamp),
+    /// One document of schema `isobox.store-prune/v1`.
+    Document,
 }
 
-/// A record that goes.
-pub(crate) fn row(out: &mut dyn Write, listed: &Listed, now: Timestamp) -> io::Result<()> {
+/// Writes the records that go as they are found, so that memory does not grow with their number, and then the rest.
+pub(crate) struct PruneWriter<W: Write> {
+    out: W,
+    form: Form,
+    is_first: bool,
+}
+
+const BEGIN: &str = "{\"schema\":\"isobox.store-prune/v1\",\"dropped\":[";
+
+impl<W: Write> PruneWriter<W> {
+    /// Begins; nothing is written yet.
+    pub(crate) const fn new(out: W, form: Form) -> Self {
+        Self { out, form, is_first: true }
+    }
+
+    /// Adds a record that goes.
+    pub(crate) fn add(&mut self, listed: &Listed) -> io::Result<()> {
+        let is_first = std::mem::take(&mut self.is_first);
+        let out = &mut self.out;
+        match self.form {
+            Form::Table(now) => {
+                if is_first {
+                    writeln!(out, "to drop:")?;
+                    writeln!(out, "{}", line(["TASK", "AGE", "STATE", "OUTCOME", "CHANGES"], "COMMAND"))?;
+                }
+                row(out, listed, now)
+            }
+            Form::Document => {
+                let begin = if is_first { BEGIN } else { "," };
+                write!(out, "{begin}\n{}", doomed(listed))
+            }
+        }
+    }
+
+    /// Tells people what stays and why, and how many go.
+    pub(crate) fn planned(&mut self, plan: &Plan) -> io::Result<()> {
+        match self.form {
+            Form::Table(_) => planned(&mut self.out, plan).and_then(|()| self.out.flush()),
+            Form::Document => Ok(()),
+        }
+    }
+
+    /// Ends. `removed` is what was removed, if it was wanted, and how many records were spared because somebody decided
+    /// something about them meanwhile.
+    pub(crate) fn finish(mut self, plan: &Plan, removed: Option<&(u64, Swept)>) -> io::Result<()> {
+        match (self.form, removed) {
+            (Form::Document, _) => {
+                let begin = if self.is_first { BEGIN } else { "\n" };
+                let rest = rest(plan, removed).to_string();
+                writeln!(self.out, "{begin}],{}", rest.trim_start_matches('{'))?;
+            }
+            (Form::Table(_), Some((_, swept))) => self::swept(&mut self.out, swept)?,
+            (Form::Table(_), None) => {}
+        }
+        self.out.flush()
+    }
+}
+
+fn row(out: &mut dyn Write, listed: &Listed, now: Timestamp) -> io::Result<()> {
     let record = &listed.record;
     let (task, age) = (text::attempt(record, listed.standing), text::age(record.created_at, now));
     let (state, changes) = (listed.state().name(), text::changes(record));
@@ -29,8 +89,7 @@ fn line([task, age, state, outcome, changes]: [&str; 5], command: &str) -> Strin
     columns::of_stdout().map_or(line.clone(), |columns| columns::cut(&line, columns))
 }
 
-/// What stays and why, and how many go.
-pub(crate) fn plan(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
+fn planned(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
     let kept: u64 = plan.kept.values().sum();
     let reasons: Vec<String> = plan.kept.iter().map(|(keeps, count)| format!("{count} {}", keeps.name())).collect();
     let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
@@ -38,14 +97,13 @@ pub(crate) fn plan(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
     writeln!(out, "{:<9} {}", "dropped", counted(plan.doomed.len() as u64, "record"))
 }
 
-/// What was removed.
-pub(crate) fn swept(out: &mut dyn Write, swept: &Swept) -> io::Result<()> {
+fn swept(out: &mut dyn Write, swept: &Swept) -> io::Result<()> {
     let freed = swept.bytes_before.saturating_sub(swept.bytes_after) + swept.large_bytes;
     writeln!(out, "{:<9} {}, {}", "removed", counted(swept.objects, "object"), counted(freed, "byte"))
 }
 
 /// For programs: a record that goes.
-pub(crate) fn doomed(listed: &Listed) -> Value {
+fn doomed(listed: &Listed) -> Value {
     let record = &listed.record;
     json!({
         "id": record.task.to_string(),
@@ -58,16 +116,13 @@ pub(crate) fn doomed(listed: &Listed) -> Value {
     })
 }
 
-/// For programs: a document of schema `isobox.store-prune/v1`. `removed` is what was removed, if it was wanted, and how many
-/// records were spared because somebody decided something about them meanwhile.
-pub(crate) fn document(plan: &Plan, records: Vec<Value>, removed: Option<&(u64, Swept)>) -> Value {
+/// For programs: what follows the records that go.
+fn rest(plan: &Plan, removed: Option<&(u64, Swept)>) -> Value {
     let kept: serde_json::Map<String, Value> =
         plan.kept.iter().map(|(keeps, count)| (keeps.name().to_owned(), (*count).into())).collect();
     json!({
-        "schema": "isobox.store-prune/v1",
         "applied": removed.is_some(),
         "kept": kept,
-        "dropped": records,
         "is_partial": plan.is_partial,
         "spared": removed.map(|(spared, _)| spared),
         "objects_removed": removed.map(|(_, swept)| swept.objects),
