@@ -49,12 +49,7 @@ pub(super) fn promote(console: Console, arguments: &PromoteArguments) -> Result<
     let promoted = promote::promote(&project.promote_ports(&named.store), &request, &mut reviewer, &tell);
     // Over, whatever came of it.
     reviewer.working = None;
-    let (task, flags) = (request.record.task, arguments.place.flags());
-    // What is to be typed next is about the same place.
-    let promoted = promoted.map_err(|failure| Failure {
-        hint: failure.hint.as_ref().map(|hint| hint.replace(&format!("{task}`"), &format!("{task}{flags}`"))),
-        ..failure
-    })?;
+    let promoted = promoted?;
     let line = match &promoted {
         Promoted::Rehearsed(plan) => {
             format!("{name} could be promoted into {}; nothing was changed", target(plan))
@@ -77,6 +72,7 @@ fn request(arguments: &PromoteArguments, selected: &Selected, project: &Project,
         extent: if arguments.dry_run { Extent::Rehearse } else { Extent::Perform },
         records_directory: project.records_directory(),
         views,
+        flags: arguments.place.flags(),
     }
 }
 

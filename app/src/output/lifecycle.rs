@@ -83,7 +83,7 @@ pub(crate) fn ended(console: Console, attempted: &Attempted, obstacle: Option<&P
         Some(PromotionRefusal::HeadMoved { .. }) => {
             format!("isobox rerun --current{flags} {task}, or isobox diff{flags} {task}")
         }
-        Some(refusal) => refusal.hint(record),
+        Some(refusal) => refusal.hint(record, flags),
         None if text::is_reviewable(record) && record.outcome == Outcome::Success => {
             format!("isobox promote{flags} {task}")
         }

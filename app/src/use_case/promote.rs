@@ -43,6 +43,8 @@ pub(crate) struct PromotionRequest {
     /// Absolute host path of the store's records directory, any bytes.
     pub(crate) records_directory: Vec<u8>,
     pub(crate) views: ViewLimit,
+    /// What names the store in a further command, each flag after a blank.
+    pub(crate) flags: String,
 }
 
 /// How far to go.
@@ -115,7 +117,7 @@ fn plan(ports: &Ports<'_>, request: &PromotionRequest) -> Result<PromotionPlan, 
 
 fn refusal(refusal: PromotionRefusal, request: &PromotionRequest) -> Failure {
     let failure = Failure::new(FailureKind::PromotionRefused, refusal.to_string());
-    let failure = failure.with_hint(refusal.hint(&request.record));
+    let failure = failure.with_hint(refusal.hint(&request.record, &request.flags));
     match refusal {
         PromotionRefusal::Dirty { first, count, .. } => {
             let rest = count.saturating_sub(first.len() as u64);

@@ -134,7 +134,7 @@ fn next_commands_name_the_place_that_was_typed() {
     let rejected = at(&["reject"], &[&task]);
     assert_eq!(rejected.stderr, format!("rejected {task}, next: isobox list{flags} --state unreviewed\n"));
     let refused = at(&["promote", "--yes"], &[&task]);
-    assert_told(&refused, 4, &[&format!("hint: `isobox rerun {task}{flags}` attempts it once more")]);
+    assert_told(&refused, 4, &[&format!("hint: `isobox rerun{flags} {task}` attempts it once more")]);
     let again = at(&["rerun"], &[&task]);
     assert!(again.stderr.ends_with(&format!("next: isobox promote{flags} {task}\n")), "{again:?}");
     let next = again.stderr.lines().last().and_then(|line| line.split_once("next: ")).expect("a next command").1;

@@ -3,7 +3,7 @@
 use crate::git_oid::GitOid;
 use crate::outcome::Outcome;
 use crate::record::TaskRecord;
-use crate::task_id::{AttemptName, TaskId};
+use crate::task_id::AttemptName;
 use crate::timestamp::Timestamp;
 
 /// Why a Task Result is not promoted. Nothing was changed.
@@ -85,14 +85,14 @@ fn counted_paths(count: u64) -> String {
 }
 
 impl PromotionRefusal {
-    /// What to do about it.
-    pub fn hint(&self, record: &TaskRecord) -> String {
+    /// What to do about it. `flags` name the store in a command, each after a blank.
+    pub fn hint(&self, record: &TaskRecord, flags: &str) -> String {
         let task = record.task;
         let hint = match self {
             Self::NothingToPromote if record.artifacts.change_set.is_none() => {
-                format!("`isobox logs {task}` prints what it said")
+                format!("`isobox logs{flags} {task}` prints what it said")
             }
-            _ => self.hint_of_task(task),
+            _ => self.hint_of_task(&format!("{flags} {task}")),
         };
         match (self, record.attempt.checked_sub(1)) {
             (Self::Outcome(_) | Self::NothingToPromote, Some(attempt @ 1..)) => {
@@ -102,24 +102,25 @@ impl PromotionRefusal {
         }
     }
 
-    fn hint_of_task(&self, task: TaskId) -> String {
+    /// `task` is how a command names it, after a blank.
+    fn hint_of_task(&self, task: &str) -> String {
         match self {
             Self::Outcome(_) => format!(
-                "`isobox show {task}` says why; `isobox rerun {task}` attempts it once more, and `isobox diff {task}` prints what it \
+                "`isobox show{task}` says why; `isobox rerun{task}` attempts it once more, and `isobox diff{task}` prints what it \
                  left as a patch"
             ),
-            Self::Imported => format!("review its patch with `isobox diff {task}`, and apply it with `git apply`"),
-            Self::NothingToPromote => format!("`isobox diff --stat {task}` lists what was not captured, and why"),
+            Self::Imported => format!("review its patch with `isobox diff{task}`, and apply it with `git apply`"),
+            Self::NothingToPromote => format!("`isobox diff --stat{task}` lists what was not captured, and why"),
             Self::OtherRepository { .. } => "name the right repository, or run the task again in this one".into(),
             Self::HeadMoved { .. } => format!(
-                "`isobox rerun --current {task}` attempts it once more from here; or apply its patch to what is here now: \
-                 `isobox diff {task} | git apply --3way`"
+                "`isobox rerun --current{task}` attempts it once more from here; or apply its patch to what is here now: \
+                 `isobox diff{task} | git apply --3way`"
             ),
             Self::OtherBranch { expected, .. } => format!("check out {expected}, then promote again"),
             Self::Dirty { .. } => "commit, stash or remove these changes, then promote again".into(),
             Self::PromotedBefore { .. } => "pass --again to promote it once more".into(),
             Self::Rejected { .. } => {
-                format!("`isobox rerun {task}` attempts it once more; or pass --again to promote it all the same")
+                format!("`isobox rerun{task}` attempts it once more; or pass --again to promote it all the same")
             }
             Self::PlanChanged { .. } => "look at the promotion again, then confirm it".into(),
         }

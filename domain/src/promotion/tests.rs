@@ -113,15 +113,15 @@ fn another_branch_at_the_same_commit_is_refused_naming_both() {
         refusal.to_string(),
         "trusted repository /home/ana/app is on no branch (detached at 05050505), but the task started from branch main"
     );
-    assert_eq!(refusal.hint(&record()), "check out branch main, then promote again");
+    assert_eq!(refusal.hint(&record(), ""), "check out branch main, then promote again");
 }
 
 #[test]
 fn what_cannot_be_promoted_of_a_later_attempt_is_answered_with_the_one_before() {
     let later = TaskRecord { attempt: 3, ..record() };
     for refusal in [PromotionRefusal::NothingToPromote, PromotionRefusal::Outcome(Outcome::LaunchFailure)] {
-        assert!(refusal.hint(&later).ends_with("; the attempt before this one is task-0707070707070707#2"));
-        assert!(!refusal.hint(&record()).contains('#'));
+        assert!(refusal.hint(&later, "").ends_with("; the attempt before this one is task-0707070707070707#2"));
+        assert!(!refusal.hint(&record(), "").contains('#'));
     }
 }
 

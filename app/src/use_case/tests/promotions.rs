@@ -57,6 +57,7 @@ fn request(world: &World) -> PromotionRequest {
         extent: Extent::Perform,
         records_directory: b"/records".to_vec(),
         views: ViewLimit::default(),
+        flags: String::new(),
     }
 }
 
