@@ -234,3 +234,43 @@ fn a_store_that_isobox_writes_now_is_what_its_specification_says() {
         }
     });
 }
+
+/// The program in Python that a page of the documentation shows.
+fn shown_program(page: &str) -> String {
+    let page = fs::read_to_string(checkout().join(page)).expect("read a page");
+    let (_, rest) = page.split_once("```python\n").expect("a program");
+    rest.split_once("```").expect("its end").0.to_owned()
+}
+
+#[test]
+fn the_program_of_the_audit_page_accepts_an_envelope_and_none_that_was_changed() {
+    with_python("the_program_of_the_audit_page_accepts_an_envelope_and_none_that_was_changed", |python| {
+        let project = Project::initialised(User::Current);
+        let outside = project.scratch();
+        for arguments in [&["tool", "--", "true"][..], &["audit", "init-key"], &["export", "--format=dsse", "@latest"]]
+        {
+            let mut command = project.isobox_command(arguments);
+            if arguments[0] == "export" {
+                command.arg(outside.join("out"));
+            }
+            let output = command.output().expect("run isobox");
+            assert!(output.status.success(), "{output:?}");
+            if arguments[0] == "audit" {
+                fs::write(outside.join("app.vkey"), output.stdout).expect("keep the key");
+            }
+        }
+        let envelope = files(&outside.join("out")).pop().expect("an envelope");
+        let verify = |envelope: &Path| {
+            let mut command = Command::new(python);
+            command.args(["-B", "-c", &shown_program("docs/audit.md")]).arg(envelope).current_dir(&outside);
+            command.output().expect("run python").status.success()
+        };
+        assert!(verify(&envelope));
+        let text = fs::read_to_string(&envelope).expect("an envelope");
+        // The payload is a JSON document, which begins with `{"` in Base64.
+        let changed = text.replacen("eyJ", "eyK", 1);
+        assert_ne!(text, changed);
+        fs::write(&envelope, changed).expect("change it");
+        assert!(!verify(&envelope));
+    });
+}
