@@ -60,7 +60,7 @@ fn take_over(
         }),
         Importable::Store(held) => {
             if let Some(fault) = held.fault()? {
-                writer.unreadable(path, &fault).map_err(unwritten)?;
+                writer.damaged(path, &fault).map_err(unwritten)?;
             }
             let source = Source { records: &**held, objects: &**held };
             take_over::take_over_all(&store.take_over_ports(), &source, &mut |entry, verdict| {

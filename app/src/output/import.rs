@@ -23,6 +23,7 @@ pub(crate) struct ImportWriter<W: Write> {
     views: u64,
     not_importable: u64,
     refused: u64,
+    damaged: u64,
 }
 
 impl<W: Write> ImportWriter<W> {
@@ -32,9 +33,20 @@ impl<W: Write> ImportWriter<W> {
             out.write_all(b"{\"schema\":\"isobox.import/v1\",\"directories\":[")?;
         }
         let (told, imported, unchanged, continued) = (0, 0, 0, 0);
-        let (views, not_importable, refused) = (0, 0, 0);
-        let counts =
-            Self { out, console, is_document, told, imported, unchanged, continued, views, not_importable, refused };
+        let (views, not_importable, refused, damaged) = (0, 0, 0, 0);
+        let counts = Self {
+            out,
+            console,
+            is_document,
+            told,
+            imported,
+            unchanged,
+            continued,
+            views,
+            not_importable,
+            refused,
+            damaged,
+        };
         Ok(counts)
     }
 
@@ -42,6 +54,12 @@ impl<W: Write> ImportWriter<W> {
     pub(crate) fn unreadable(&mut self, path: &Path, reason: &str) -> io::Result<()> {
         self.refused += 1;
         self.tell(&shown(path), "refused", &[reason])
+    }
+
+    /// Adds an Archive of which a part is damaged: what is whole is still taken over.
+    pub(crate) fn damaged(&mut self, path: &Path, reason: &str) -> io::Result<()> {
+        self.damaged += 1;
+        self.tell(&shown(path), "damaged", &[reason])
     }
 
     /// Adds what came of a record of the store or Archive in `place`.
@@ -91,6 +109,7 @@ impl<W: Write> ImportWriter<W> {
         let what = match word {
             "refused" => "not imported",
             "partly" => "its record is here, but not all that happened to it",
+            "damaged" => "damaged",
             "not_importable" => "its record cannot be read; its artifacts were kept",
             _ => "imported",
         };
@@ -107,10 +126,10 @@ impl<W: Write> ImportWriter<W> {
             && self.imported + self.unchanged + self.continued + self.views + self.not_importable + self.refused == 0
     }
 
-    /// Ends with the totals, and with what lists the records, `place` being the flags of their store; how many directories
-    /// were not imported.
+    /// Ends with the totals, and with what lists the records, `place` being the flags of their store; how much was not
+    /// imported whole.
     pub(crate) fn finish(mut self, place: &str) -> io::Result<u64> {
-        let left_out = self.not_importable + self.refused;
+        let left_out = self.not_importable + self.refused + self.damaged;
         if self.is_document {
             let end = if self.told == 0 { "" } else { "\n" };
             writeln!(
