@@ -17,7 +17,7 @@ mod upkeep;
 pub(crate) use audit::{read_file, with_audit_keys};
 pub(crate) use dirt::{Dirtied, dirtied_project};
 pub(crate) use importable::{Importable, importable};
-pub(crate) use initialising::initialise;
+pub(crate) use initialising::{Initialised, initialise};
 pub(crate) use policies::policy_schema;
 pub(crate) use probes::with_probes;
 pub(crate) use task_store::Store;

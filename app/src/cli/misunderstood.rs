@@ -20,8 +20,9 @@ pub(crate) fn misunderstood(error: &clap::Error, arguments: &[OsString]) -> Fail
     });
     let advice = command.and_then(|command| about_workload(error, command).or_else(|| about_task(error, command)));
     let advice = advice.or_else(|| {
-        let meant =
-            [meant(error), program(error, arguments, command)].into_iter().flatten().collect::<Vec<_>>().join(", or ");
+        let (near, program) = (meant(error), program(error, arguments, command));
+        let program = program.filter(|program| near.as_ref().is_none_or(|near| !program.ends_with(&near[1..])));
+        let meant = [near, program].into_iter().flatten().collect::<Vec<_>>().join(", or ");
         (!meant.is_empty()).then(|| format!("did you mean {meant}?"))
     });
     let hint = match advice {

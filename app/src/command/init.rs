@@ -6,11 +6,9 @@ use crate::failure::{Failure, one_line};
 use crate::output::console::Console;
 use crate::output::stdout::{for_documents, unwritten};
 use crate::use_case::init::InitialTrust;
-use crate::wiring;
+use crate::wiring::{self, Initialised};
 use isobox_domain::escape::Escaped;
-use isobox_domain::repo_path::RepoPath;
 use std::io::{self, Write};
-use std::path::Path;
 
 /// What whoever set a repository up has not looked at yet.
 const UNTRUSTED: &str =
@@ -19,7 +17,7 @@ const UNTRUSTED: &str =
 /// Sets up a repository and prints the command that commits what was written.
 pub(super) fn init(console: Console, arguments: &InitArguments) -> Result<ExitCode, Failure> {
     let done = wiring::initialise(arguments.path.as_deref())?;
-    print(&mut for_documents(), &done.root, &done.written).map_err(unwritten)?;
+    print(&mut for_documents(), &done).map_err(unwritten)?;
     match done.trust {
         InitialTrust::Given => {}
         InitialTrust::NotYet => console.line(UNTRUSTED),
@@ -31,7 +29,7 @@ pub(super) fn init(console: Console, arguments: &InitArguments) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(out: &mut dyn Write, root: &Path, written: &[RepoPath]) -> io::Result<()> {
+fn print(out: &mut dyn Write, Initialised { root, written, others, .. }: &Initialised) -> io::Result<()> {
     let shown_root = Escaped::path(root).to_string();
     if written.is_empty() {
         writeln!(out, "{shown_root} is set up for isobox already; nothing was changed")?;
@@ -45,6 +43,13 @@ fn print(out: &mut dyn Write, root: &Path, written: &[RepoPath]) -> io::Result<(
     writeln!(out, "\nCommit it, then run something:\n")?;
     writeln!(out, "  {git} add {} && {git} commit -m 'Set up isobox'", paths.join(" "))?;
     writeln!(out, "  isobox tool -- echo hello")?;
+    if *others > 0 {
+        let more = if *others == 1 { "entry" } else { &format!("{others} entries") };
+        writeln!(
+            out,
+            "\nA task starts from what is committed alone: commit, stash or ignore the other {more} as well."
+        )?;
+    }
     out.flush()
 }
 

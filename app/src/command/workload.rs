@@ -4,6 +4,7 @@ use super::trusted;
 use crate::cli::{PolicyFlags, RunArguments, TellingFlags, ToolArguments, TrustFlag};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
+use crate::inherited;
 use crate::output::console::Console;
 use crate::output::events::Telling;
 use crate::output::{lifecycle, stdout};
@@ -187,7 +188,23 @@ pub(super) fn telling(
         }
         console.warning(&format!("{what}: no result can be promoted until it is gone, or Git ignores it"));
     }
+    warn_of_redirections(console, project)?;
     Telling::open(flags)
+}
+
+/// Warns of output that the caller's shell has begun to write into the repository, which is refused as unclean then.
+fn warn_of_redirections(console: Console, project: &Project) -> Result<(), Failure> {
+    for (name, descriptor) in [("standard output", 1), ("standard error", 2)] {
+        if let Some(file) = inherited::file_behind(descriptor)
+            && project.is_dirtied_by(&file)?
+        {
+            let shown = Escaped::path(&file);
+            console.warning(&format!(
+                "{name} goes to {shown}, which makes the repository unclean: name a file outside of it, or one that Git ignores"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Executes a request with the caller's own streams.

@@ -7,7 +7,7 @@ use crate::output::text;
 use crate::use_case::attempt::{Attempted, Progress};
 use isobox_domain::enforcement::{Control, Enforcement};
 use isobox_domain::escape::Escaped;
-use isobox_domain::outcome::Outcome;
+use isobox_domain::outcome::{Exit, Outcome};
 use isobox_domain::promotion::PromotionRefusal;
 use isobox_domain::record::{SandboxKind, TaskRecord, WorkspaceFate};
 use isobox_domain::timestamp::Timestamp;
@@ -75,6 +75,9 @@ pub(crate) fn ended(console: Console, attempted: &Attempted, obstacle: Option<&P
         }
         console.line(advice(record, *code));
     }
+    if record.exit == Some(Exit::Code(COMMAND_NOT_FOUND)) && console.verbosity != Verbosity::Quiet {
+        console.line(NO_TOOLCHAIN);
+    }
     let obstacle = obstacle.filter(|_| text::is_reviewable(record));
     if let Some(refusal) = obstacle {
         console.line(&format!("isobox task {task}: cannot be promoted as it is: {refusal}"));
@@ -115,11 +118,14 @@ fn advice(record: &TaskRecord, code: ExitCode) -> &'static str {
         () if name.contains('/') => {
             "hint: is it executable? `chmod +x` and commit it, or name its interpreter before it"
         }
-        () => {
-            "hint: a sandbox shows the system's programs and the repository; to show it a toolchain, see `isobox help policy`"
-        }
+        () => NO_TOOLCHAIN,
     }
 }
+
+/// What a shell ends with that did not find a command; see sh(1).
+const COMMAND_NOT_FOUND: u8 = 127;
+const NO_TOOLCHAIN: &str =
+    "hint: a sandbox shows the system's programs and the repository; to show it a toolchain, see `isobox help policy`";
 
 /// What people type that no program of that name is needed for.
 const BUILT_IN: [&str; 6] = ["cd", "export", "source", ".", "alias", "set"];
@@ -145,7 +151,8 @@ pub(crate) fn failure(record: &TaskRecord, flags: &str) -> Option<Failure> {
     };
     let failure = Failure::new(FailureKind::General, format!("{} {what}", record.task));
     let failure = record.outcome_detail.iter().fold(failure, |failure, why| failure.because(why.clone()));
-    Some(failure.with_hint(format!("`isobox show{flags} {}` shows what is on record", record.task)))
+    let doctor = if record.started_at.is_none() { "; `isobox doctor` tries this machine" } else { "" };
+    Some(failure.with_hint(format!("`isobox show{flags} {}` shows what is on record{doctor}", record.task)))
 }
 
 fn workspace(record: &TaskRecord) -> Option<String> {

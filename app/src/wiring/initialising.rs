@@ -3,7 +3,11 @@
 use super::discover;
 use crate::failure::Failure;
 use crate::use_case::init;
+use isobox_domain::repo_path::RepoPath;
+use isobox_domain::source::{Cleanliness, DirtyEntry};
+use isobox_git::GixRepository;
 use isobox_host::{Directories, FsPolicyPins, FsProjectFiles, POLICY_PATH, YamlPolicySource, default_policy_text};
+use isobox_ports::TrustedRepository;
 use std::path::{Path, PathBuf};
 
 /// What `init` made, and where.
@@ -11,9 +15,11 @@ pub(crate) struct Initialised {
     /// Root of the project.
     pub(crate) root: PathBuf,
     /// Paths from the root that were written.
-    pub(crate) written: Vec<isobox_domain::repo_path::RepoPath>,
+    pub(crate) written: Vec<RepoPath>,
     /// Whether its policy is trusted.
     pub(crate) trust: init::InitialTrust,
+    /// How many entries besides what was written are not committed.
+    pub(crate) others: u64,
 }
 
 /// Sets up the repository around `directory`.
@@ -25,5 +31,14 @@ pub(crate) fn initialise(directory: Option<&Path>) -> Result<Initialised, Failur
     let ports = init::Ports { files: &files, policy: &policy, pins: &pins };
     let init::Done { written, trust } =
         init::init(&ports, repository.common_dir(), (POLICY_PATH, default_policy_text()))?;
-    Ok(Initialised { root, written, trust })
+    let others = uncommitted(&repository, &written);
+    Ok(Initialised { root, written, trust, others })
+}
+
+/// How many entries besides `written` are not committed, as far as that can be told.
+fn uncommitted(repository: &GixRepository, written: &[RepoPath]) -> u64 {
+    let Ok(Cleanliness::Dirty { first, count }) = repository.cleanliness() else { return 0 };
+    // A directory that is new as a whole is one entry.
+    let is_written = |entry: &&DirtyEntry| written.iter().any(|path| path.as_bytes().starts_with(&entry.path));
+    count - first.iter().filter(is_written).count() as u64
 }

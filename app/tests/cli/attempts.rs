@@ -170,7 +170,7 @@ fn the_newest_is_not_acted_on_while_a_newer_task_is_not_over() {
 fn what_left_nothing_behind_is_not_said_to_have_left_something_out() {
     let project = Project::initialised(User::Current);
     let task = tool(&project, "echo said");
-    assert_told(&project.isobox(&["promote", &task]), 4, &[&format!("hint: `isobox logs {task}` prints what it said")]);
+    assert_told(&project.isobox(&["promote", &task]), 4, &["hint: `isobox list --state unreviewed` shows results"]);
     let task = tool(&project, "mkfifo pipe");
     assert_told(&project.isobox(&["promote", &task]), 4, &[&format!("hint: `isobox diff --stat {task}` lists what")]);
 }

@@ -21,6 +21,21 @@ fn the_printed_command_commits_what_was_written() {
 }
 
 #[test]
+fn what_else_is_not_committed_is_told() {
+    for (files, told) in
+        [(&[][..], None), (&["one"], Some("the other entry as well")), (&["one", "two"], Some("the other 2 entries"))]
+    {
+        let project = Project::bare(User::Current);
+        files.iter().for_each(|file| project.write(file, ""));
+        let init = project.isobox(&["init"]);
+        assert_eq!(init.code, 0, "{init:?}");
+        let line = init.stdout.lines().find(|line| line.starts_with("A task starts from what is committed alone"));
+        assert_eq!(line.is_some(), told.is_some(), "{init:?}");
+        assert!(told.is_none_or(|told| line.is_some_and(|line| line.contains(told))), "{init:?}");
+    }
+}
+
+#[test]
 fn a_second_time_changes_nothing() {
     let project = Project::initialised(User::Current);
     let before = project.read(".gitignore") + &project.read(".isobox/config.yaml");

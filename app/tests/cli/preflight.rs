@@ -2,6 +2,8 @@
 
 use crate::support::{assert_told, document};
 use isobox_tests::{Outcome, Project, User, outcome};
+use std::fs;
+use std::process::{Child, Stdio};
 
 fn assert_nothing_was_made(project: &Project) {
     assert_eq!(project.workspaces(), Vec::<std::path::PathBuf>::new());
@@ -23,6 +25,26 @@ fn a_dirty_repository_is_refused_with_its_first_ten_entries_and_a_count() {
     );
     assert!(!refused.stderr.contains("new-10"), "{refused:?}");
     assert_nothing_was_made(&project);
+}
+
+#[test]
+fn output_that_the_caller_redirects_into_the_repository_is_named_as_what_makes_it_unclean() {
+    let project = Project::initialised(User::Current);
+    let file = fs::File::create(project.repository().join("result.txt")).expect("a file");
+    let mut command = project.isobox_command(&["tool", "--", "true"]);
+    let refused =
+        outcome(command.stdout(file).stderr(Stdio::piped()).spawn().and_then(Child::wait_with_output).expect("run"));
+    assert_told(
+        &refused,
+        125,
+        &["standard output goes to ", "/result.txt, which makes the repository unclean", "untracked: result.txt"],
+    );
+    fs::remove_file(project.repository().join("result.txt")).expect("remove");
+    let outside = fs::File::create(project.scratch().join("result.txt")).expect("a file");
+    let mut command = project.isobox_command(&["tool", "--", "true"]);
+    let ran =
+        outcome(command.stdout(outside).stderr(Stdio::piped()).spawn().and_then(Child::wait_with_output).expect("run"));
+    assert!(ran.code == 0 && !ran.stderr.contains("warning:"), "{ran:?}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Streams of `run` beside what the security tests attack.
 
+use crate::support::assert_told;
 use isobox_tests::{Project, User, on_every_backend, outcome};
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::sys::signal::{Signal, kill};
@@ -30,6 +31,8 @@ fn a_signal_ends_the_workload_although_nobody_reads_its_output() {
 #[test]
 fn a_command_that_cannot_be_executed_is_told_of_even_quietly() {
     let project = Project::initialised(User::Current);
+    let lost = project.isobox(&["tool", "--", "sh", "-c", "nope-18"]);
+    assert_told(&lost, 127, &["exit_code=127", "hint: a sandbox shows the system's programs"]);
     for (command, code, why) in [("nope-18", 127, "not on the PATH"), ("./README.md", 126, "cannot be executed")] {
         let told = project.isobox(&["--quiet", "tool", "--", command]);
         assert_eq!(told.code, code);

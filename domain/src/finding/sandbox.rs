@@ -28,6 +28,14 @@ pub(super) fn judge(fact: &Fact, facts: &[Fact]) -> Option<Finding> {
     })
 }
 
+/// What to do where no setting of the kernel forbids user namespaces, and none opens; see user_namespaces(7).
+const CONFINED: &str = "leave the chroot or container that this is, or let it make user namespaces: \
+    `docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined`, for example";
+
+fn is_confined(facts: &[Fact]) -> bool {
+    facts.iter().any(|fact| matches!(fact, Fact::Opens(Namespace::User, Trial::Fails(_))))
+}
+
 fn starts_here(facts: &[Fact]) -> bool {
     facts.iter().any(|fact| matches!(fact, Fact::SandboxStarts(Trial::Works(_))))
 }
@@ -59,6 +67,7 @@ fn starts(trial: &Trial, facts: &[Fact]) -> Finding {
                 Fact::Restriction { remedy, .. } => Some(remedy.clone()),
                 _ => None,
             });
+            let remedy = remedy.or_else(|| is_confined(facts).then(|| CONFINED.to_owned()));
             Finding::machine("sandbox.starts", tried, why).error(NO_TASKS).fix_if_known(remedy)
         }
     }
@@ -89,7 +98,9 @@ fn opens(namespace: Namespace, trial: &Trial, facts: &[Fact]) -> Finding {
 fn unneeded(check: &str, tried: &'static str, trial: &Trial) -> Finding {
     match trial {
         Trial::Works(found) => Finding::machine(check, tried, found),
-        Trial::Fails(why) => Finding::machine(check, tried, why).note("none in this version, which does not use it"),
+        Trial::Fails(why) => {
+            Finding::machine(check, tried, format!("not here: {why}")).note("nothing: this version does not use it")
+        }
     }
 }
 
@@ -100,5 +111,5 @@ fn cgroups(delegation: &Delegation) -> Finding {
         Delegation::None(why) => why.clone(),
     };
     Finding::machine("cgroups.delegation", "looked whether this user may make a control group", found)
-        .note("this version sets no limits, and does not use it")
+        .note("nothing: this version sets no limits, and does not use it")
 }

@@ -44,9 +44,17 @@ fn what_keeps_every_task_from_starting_is_an_error_and_says_so() {
 fn what_this_version_does_not_use_is_no_trouble() {
     for fact in [Fact::Landlock(fails()), Fact::Overlay(fails())] {
         let finding = one(fact);
-        assert_eq!((finding.severity, finding.found.as_str()), (Severity::Ok, "it did not"));
-        assert!(finding.consequence.is_some_and(|consequence| consequence.starts_with("none")));
+        assert_eq!((finding.severity, finding.found.as_str()), (Severity::Ok, "not here: it did not"));
+        assert!(finding.consequence.is_some_and(|consequence| consequence.starts_with("nothing: ")));
     }
+}
+
+#[test]
+fn where_no_setting_forbids_namespaces_and_none_opens_the_way_out_of_a_chroot_is_named() {
+    let found = findings(&[Fact::SandboxStarts(fails()), Fact::Opens(Namespace::User, fails())]);
+    assert!(found[0].fix.as_deref().is_some_and(|fix| fix.starts_with("leave the chroot or container")), "{found:?}");
+    let found = findings(&[Fact::SandboxStarts(fails()), Fact::Opens(Namespace::User, works())]);
+    assert_eq!(found[0].fix, None);
 }
 
 #[test]

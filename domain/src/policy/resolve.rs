@@ -53,7 +53,7 @@ impl Refusal {
     pub const fn hint(&self) -> &'static str {
         match self {
             Self::BackendUnavailable { backend: BackendName::Bubblewrap, .. } | Self::NoBackend { .. } => {
-                "install bubblewrap (Debian, Ubuntu: `apt install bubblewrap`), or ask for `host` by name, which contains nothing"
+                "`isobox doctor` tries what is in the way, and says what to do; `host`, if asked for by name, contains nothing"
             }
             Self::BackendUnavailable { .. } => "ask for `auto` or `bubblewrap`; `host` contains nothing",
             Self::NetworkAllow { .. } => "remove the rules and choose `network.default: deny` or `inherited`",

@@ -90,7 +90,9 @@ impl PromotionRefusal {
         let task = record.task;
         let hint = match self {
             Self::NothingToPromote if record.artifacts.change_set.is_none() => {
-                format!("`isobox logs{flags} {task}` prints what it said")
+                format!(
+                    "`isobox list{flags} --state unreviewed` shows results that wait; each task starts from the commit alone"
+                )
             }
             _ => self.hint_of_task(&format!("{flags} {task}")),
         };
@@ -117,7 +119,9 @@ impl PromotionRefusal {
                  `isobox diff{task} | git apply --3way`"
             ),
             Self::OtherBranch { expected, .. } => format!("check out {expected}, then promote again"),
-            Self::Dirty { .. } => "commit, stash or remove these changes, then promote again".into(),
+            Self::Dirty { .. } => format!(
+                "stash or remove these changes, then promote again; or commit them, then `isobox rerun --current{task}`"
+            ),
             Self::PromotedBefore { .. } => "pass --again to promote it once more".into(),
             Self::Rejected { .. } => {
                 format!("`isobox rerun{task}` attempts it once more; or pass --again to promote it all the same")
