@@ -72,7 +72,7 @@ pub(crate) fn find_tail(file: &File, store: StoreId) -> io::Result<Tail> {
 /// Up to where a range of a lane that starts behind a COMMIT is to be read: what is torn behind that is not.
 pub(crate) fn end_to_read(file: &File, store: StoreId, range: Range<u64>) -> io::Result<u64> {
     let end = range.end;
-    if range.is_empty() || commit_ending_at(file, store, end)?.is_some() {
+    if range.is_empty() || is_too_long(file)? || commit_ending_at(file, store, end)?.is_some() {
         return Ok(end);
     }
     Ok(match scan_tail(file, store, range)? {
@@ -143,19 +143,21 @@ fn scan_tail(file: &File, store: StoreId, range: Range<u64>) -> io::Result<Tail>
             Found::Entry { .. } => {}
         }
     }
-    Ok(match is_damaged && !has_hole(file, end..length)? {
+    Ok(match is_damaged && (is_too_long(file)? || !has_hole(file, end..length)?) {
         true => Tail::Damaged { last, end: length },
         false => Tail::Torn { last, end },
     })
 }
 
+/// Whether a file is longer than any writer makes it: its end is nothing that was torn.
+fn is_too_long(file: &File) -> io::Result<bool> {
+    Ok(file.metadata()?.len() > MAX_PACK)
+}
+
 /// Whether a sector of what follows the last COMMIT was never written. File systems may make a file longer before its data is on
 /// disk: after a power cut, zeros are read in its place. Nothing that was flushed has such a piece: what has so many equal
-/// bytes is stored compressed. What has grown beyond the limit was no writer.
+/// bytes is stored compressed.
 fn has_hole(file: &File, range: Range<u64>) -> io::Result<bool> {
-    if file.metadata()?.len() > MAX_PACK {
-        return Ok(false);
-    }
     let (mut at, mut piece) = (range.start, [0; SECTOR as usize]);
     while at < range.end {
         let end = (at / SECTOR + 1) * SECTOR;
