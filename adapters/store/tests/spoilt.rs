@@ -7,7 +7,9 @@ mod signer;
 mod specimen;
 mod support;
 
-use isobox_ports::StoreErrorKind;
+use isobox_domain::compaction::Scope;
+use isobox_ports::contract::sample::pruned;
+use isobox_ports::{Collector, Compactor, RecordLog, StoreError, StoreErrorKind};
 use isobox_store::FsTaskStore;
 use specimen::{Class, Specimen};
 use std::collections::BTreeSet;
@@ -17,6 +19,8 @@ use std::ops::Range;
 const CUTS: usize = 400;
 /// Flips in each class of files.
 const FLIPS: usize = 60;
+/// Spoilt files of each class in which it goes on.
+const ROUNDS: usize = 16;
 
 /// `count` places in the files of a class: near every edge of a structure, and spread over the rest.
 fn places(specimen: &Specimen, class: Class, count: usize) -> Vec<(String, usize)> {
@@ -106,4 +110,44 @@ fn a_flipped_bit_is_told_with_every_record_that_it_touches_and_costs_the_entry_o
         }
     }
     assert!(found.is_empty(), "{} faults:\n{}", found.len(), found.join("\n"));
+}
+
+#[test]
+fn what_goes_on_in_a_spoilt_store_loses_nothing_more() {
+    let specimen = Specimen::make();
+    let pruned_one = specimen.record_of(7);
+    for class in [Class::Lane, Class::Plain, Class::Compacted, Class::Large, Class::Log] {
+        for (number, (name, at)) in places(&specimen, class, ROUNDS).into_iter().enumerate() {
+            let mut bytes = specimen.file(&name).to_vec();
+            if number % 2 == 0 {
+                bytes.truncate(at);
+            } else {
+                bytes[at] ^= 1 << (number % 8);
+            }
+            let copy = specimen.spoilt_copy(&name, &bytes);
+            let before = specimen.look_at(copy.path(), &[]).unwrap().lost;
+            let store = FsTaskStore::create(copy.path()).unwrap();
+            let added = support::publish_stdout(&store, 100, b"went on");
+            let upkeep = [
+                // What is damaged may not be known to be pruned.
+                store.append(&pruned(7, pruned_one, None)).map(drop).map_err(|error| error.to_string()),
+                store.sweep(&|_| {}).map(drop).map_err(damaged),
+                store.compact(Scope::All, &|_| {}).map(drop).map_err(damaged),
+                store.sweep(&|_| {}).map(drop).map_err(damaged),
+            ];
+            let shown = format!("place {at} of {name}, {upkeep:?}");
+            let again = support::publish_stdout(&FsTaskStore::create(copy.path()).unwrap(), 101, b"and on");
+            let after = specimen.look_at(copy.path(), &[added, again]).unwrap().lost;
+            let more: Vec<_> = after.difference(&before).filter(|id| **id != pruned_one).collect();
+            assert!(more.is_empty(), "{shown}: {more:?}");
+            let store = FsTaskStore::open(copy.path()).unwrap().unwrap();
+            assert!([added, again].iter().all(|id| store.load(id).unwrap().is_some()), "{shown}");
+        }
+    }
+}
+
+/// An upkeep that finds damage stops, and says so.
+fn damaged(error: StoreError) -> String {
+    assert_eq!(error.kind, StoreErrorKind::Damaged, "{error}");
+    error.to_string()
 }

@@ -199,12 +199,34 @@ impl Specimen {
         fs::write(path, bytes).unwrap();
     }
 
+    /// A copy of the store with one file spoilt, without what is derived.
+    pub(crate) fn spoilt_copy(&self, name: &str, bytes: &[u8]) -> TempDir {
+        let copy = tempfile::tempdir().unwrap();
+        FsTaskStore::create(copy.path()).unwrap();
+        for (file, whole) in self.files.iter().filter(|(file, _)| !is_derived(file)) {
+            let path = copy.path().join("store").join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, if file == name { bytes } else { whole }).unwrap();
+        }
+        copy
+    }
+
+    /// The record of the n-th Task.
+    pub(crate) fn record_of(&self, n: u64) -> ContentId {
+        *self.truth.iter().find(|(_, truth)| truth.record.task == record(n).task).unwrap().0
+    }
+
     /// What is left. Fails if anything that is handed out is not as it was, or if anything ends otherwise than with an answer
     /// or an error of its own.
     pub(crate) fn look(&self) -> Result<Look, StoreError> {
-        let store = FsTaskStore::open(self.records())?.expect("a store");
+        self.look_at(self.records(), &[])
+    }
+
+    /// The same of a store in another place, to which `more` was added.
+    pub(crate) fn look_at(&self, records: &Path, more: &[ContentId]) -> Result<Look, StoreError> {
+        let store = FsTaskStore::open(records)?.expect("a store");
         let listed: BTreeSet<_> = store.list()?.filter_map(Result::ok).map(|entry| entry.record).collect();
-        let known: BTreeSet<_> = self.truth.keys().chain(&self.pruned).copied().collect();
+        let known: BTreeSet<_> = self.truth.keys().chain(&self.pruned).chain(more).copied().collect();
         assert!(listed.is_subset(&known), "{listed:?}");
         let is_lost = |(id, truth): &(&ContentId, &Truth)| !listed.contains(id) || !truth.is_whole(&store, id);
         let lost = self.truth.iter().filter(is_lost).map(|(id, _)| *id).collect();
