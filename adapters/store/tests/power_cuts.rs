@@ -113,7 +113,8 @@ fn cut(disk: &Disk, round: u64, acknowledged: &mut Acknowledged) -> Result<(), S
     Actor::assert_all_act(&mut actors);
     let moment = disk.cut_power()?;
     actors.iter_mut().for_each(Actor::kill);
-    // Where there is no power, nobody acknowledges anything; here, processes go on for a moment.
+    // Where there is no power, nobody acknowledges anything. Here, processes go on for a moment, and to some of them fdatasync(2)
+    // still says that all is well: the kernel does not look again whether the journal it waited for was given up.
     actors.into_iter().for_each(|actor| acknowledged.extend(actor.end(Some(moment))));
     disk.unmount()?;
     disk.mount()
