@@ -110,23 +110,25 @@ class Store:
         self.counts["entries without a COMMIT"] += len(pending)
 
     def _without_unwritten_tail(self, data):
-        """A lane without what follows its last COMMIT, if that has pieces that were never written."""
-        at, end, is_damaged = 0, 0, False
+        """A lane without what follows its last COMMIT, if all that is damaged there was never written."""
+        at, end, damaged = 0, 0, []
         while at < len(data):
-            header = self._header(data, at)
+            start, header = at, self._header(data, at)
             if header is None:
                 if is_torn(data, at):
                     break
-                at, is_damaged = self._resynchronise(data, at + 1), True
+                at = self._resynchronise(data, at + 1)
+                damaged.append((start, at))
                 continue
-            payload, at = data[at + packs.HEADER:at + packs.HEADER + header.stored], at + packs.HEADER + header.stored
+            at += packs.HEADER + header.stored
             if header.kind == packs.COMMIT:
                 try:
-                    self._commit(header.open(payload))
-                    end, is_damaged = at, False
+                    self._commit(header.open(data[start + packs.HEADER:at]))
+                    end, damaged = at, []
                 except Damage:
-                    is_damaged = True
-        if is_damaged and len(data) <= 64 * packs.MIB and has_hole(data, end):
+                    damaged.append((start, at))
+        is_unwritten = len(data) <= 64 * packs.MIB and all(has_hole(data, *stretch) for stretch in damaged)
+        if damaged and is_unwritten:
             self.counts["torn tails"] += 1
             return data[:end]
         return data
@@ -256,10 +258,10 @@ class Store:
         return event
 
 
-def has_hole(data, at):
-    """Whether a sector behind `at` was never written."""
-    while at < len(data):
-        end = (at // 512 + 1) * 512
+def has_hole(data, at, stop):
+    """Whether a sector of this stretch was never written."""
+    while at < stop:
+        end = min((at // 512 + 1) * 512, stop)
         if not any(data[at:end]):
             return True
         at = end

@@ -127,23 +127,27 @@ fn entry_at(file: &File, store: StoreId, offset: u64, header: &EntryHeader) -> i
 fn scan_tail(file: &File, store: StoreId, range: Range<u64>) -> io::Result<Tail> {
     let length = range.end;
     let mut scanner = Scanner::new(file, range.start, length);
-    let (mut last, mut end, mut is_damaged) = (None, range.start, false);
+    let (mut last, mut end) = (None, range.start);
+    // What is damaged behind the last COMMIT, and whether all of that was never written.
+    let (mut is_damaged, mut is_unwritten) = (false, !is_too_long(file)?);
     while let Some(found) = scanner.find_next()? {
-        match found {
-            Found::Damage { .. } => is_damaged = true,
-            Found::Torn { .. } => {}
+        let damaged = match found {
+            Found::Damage { offset, end } => offset..end,
             Found::Entry { offset, header } if header.kind == EntryKind::Commit => {
-                match entry_at(file, store, offset, &header)? {
-                    Some(found) => {
-                        (last, end, is_damaged) = (Some(found.chain_end()), offset + header.entry_length(), false);
-                    }
-                    None => is_damaged = true,
+                let entry_end = offset + header.entry_length();
+                if let Some(found) = entry_at(file, store, offset, &header)? {
+                    (last, end) = (Some(found.chain_end()), entry_end);
+                    (is_damaged, is_unwritten) = (false, !is_too_long(file)?);
+                    continue;
                 }
+                offset..entry_end
             }
-            Found::Entry { .. } => {}
-        }
+            Found::Torn { .. } | Found::Entry { .. } => continue,
+        };
+        is_damaged = true;
+        is_unwritten = is_unwritten && has_hole(file, damaged)?;
     }
-    Ok(match is_damaged && (is_too_long(file)? || !has_hole(file, end..length)?) {
+    Ok(match is_damaged && !is_unwritten {
         true => Tail::Damaged { last, end: length },
         false => Tail::Torn { last, end },
     })
@@ -154,9 +158,8 @@ fn is_too_long(file: &File) -> io::Result<bool> {
     Ok(file.metadata()?.len() > MAX_PACK)
 }
 
-/// Whether a sector of what follows the last COMMIT was never written. File systems may make a file longer before its data is on
-/// disk: after a power cut, zeros are read in its place. Nothing that was flushed has such a piece: what has so many equal
-/// bytes is stored compressed.
+/// Whether a sector of what is damaged was never written. File systems may make a file longer before its data is on disk:
+/// after a power cut, zeros are read in its place. Content may have as many of its own; a header or a COMMIT has not.
 fn has_hole(file: &File, range: Range<u64>) -> io::Result<bool> {
     let (mut at, mut piece) = (range.start, [0; SECTOR as usize]);
     while at < range.end {

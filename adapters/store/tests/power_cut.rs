@@ -153,6 +153,35 @@ fn zeros_that_no_writer_left_are_damage() {
 }
 
 #[test]
+fn zeros_that_a_task_printed_do_not_make_a_damaged_commit_a_torn_tail() {
+    let records = tempfile::tempdir().unwrap();
+    let store = FsTaskStore::create(records.path()).unwrap();
+    let attempt = store.begin(&draft(1)).unwrap();
+    let mut stdout = attempt.stage(Role::Stdout).unwrap();
+    stdout.write_all(&[noise(1, 100_000), vec![0; 1500], noise(2, 20_000)].concat()).unwrap();
+    let artifacts = TaskArtifacts { stdout: Some(stdout.finish().unwrap()), ..TaskArtifacts::default() };
+    let id = store.publish(attempt, &TaskRecord { artifacts, ..record(1) }).unwrap();
+    let whole = fs::read(lane(records.path())).unwrap();
+    assert!(whole.chunks(512).any(|sector| sector == [0; 512]), "so few zeros are stored as they are");
+    let (commit_at, header) = *entries(&whole).last().unwrap();
+    for at in [commit_at + 10, commit_at + 100, commit_at + header.entry_length() as usize - 1] {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1;
+        fs::write(lane(records.path()), &damaged).unwrap();
+        let store = FsTaskStore::create(records.path()).unwrap();
+        let found = store.verify(Thoroughness::Full, &|_| {}).unwrap();
+        let named: Vec<_> = found.defects.iter().flat_map(|defect| &defect.records).map(|who| who.record).collect();
+        assert_eq!((named, found.leftovers.torn_tails), (vec![id], vec![]), "byte {at}");
+        publish(&store, 2, 100);
+        let packs: Vec<_> =
+            fs::read_dir(records.path().join("store/packs")).unwrap().map(|e| e.unwrap().path()).collect();
+        let kept = packs.iter().filter(|pack| fs::read(pack).unwrap() == damaged).count();
+        assert_eq!(kept, 1, "byte {at}: what was damaged is gone");
+        packs.iter().for_each(|pack| fs::remove_file(pack).unwrap());
+    }
+}
+
+#[test]
 fn a_put_that_was_lost_in_part_can_be_done_again() {
     let records = tempfile::tempdir().unwrap();
     let (id, stdout) = publish(&FsTaskStore::create(records.path()).unwrap(), 1, 15_000);
