@@ -67,6 +67,8 @@ class Store:
             self.problems.append(f"{name}: its bytes have another id than its name")
         if len(data) > 64 * packs.MIB:
             self.problems.append(f"{name}: longer than 64 MiB")
+        if expected is None:
+            data = self._without_unwritten_tail(data)
         pending, at, is_certain, has_blocks, spans = [], 0, True, False, []
         while at < len(data):
             header = self._header(data, at)
@@ -106,6 +108,30 @@ class Store:
         if expected is not None:
             self.loose[expected] = pending
         self.counts["entries without a COMMIT"] += len(pending)
+
+    def _without_unwritten_tail(self, data):
+        """A lane without what follows its last COMMIT, if all that is damaged there was never written."""
+        at, end, damaged = 0, 0, []
+        while at < len(data):
+            start, header = at, self._header(data, at)
+            if header is None:
+                if is_torn(data, at):
+                    break
+                at = self._resynchronise(data, at + 1)
+                damaged.append((start, at))
+                continue
+            at += packs.HEADER + header.stored
+            if header.kind == packs.COMMIT:
+                try:
+                    self._commit(header.open(data[start + packs.HEADER:at]))
+                    end, damaged = at, []
+                except Damage:
+                    damaged.append((start, at))
+        is_unwritten = len(data) <= 64 * packs.MIB and all(has_hole(data, *stretch) for stretch in damaged)
+        if damaged and is_unwritten:
+            self.counts["torn tails"] += 1
+            return data[:end]
+        return data
 
     def _header(self, data, at):
         """The header at `at`, if it is sound and its payload ends within the pack."""
@@ -230,6 +256,16 @@ class Store:
         need((commit.kind == 3) == (event[6] == "pruned"), "its COMMIT says something else")
         self.counts["events"] += 1
         return event
+
+
+def has_hole(data, at, stop):
+    """Whether a sector of this stretch was never written."""
+    while at < stop:
+        end = min((at // 512 + 1) * 512, stop)
+        if not any(data[at:end]):
+            return True
+        at = end
+    return False
 
 
 def is_torn(data, at):

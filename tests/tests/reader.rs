@@ -143,6 +143,21 @@ fn a_flipped_bit_anywhere_is_found() {
     });
 }
 
+#[test]
+fn blocks_that_were_never_written_are_a_torn_tail_at_the_end_of_a_lane_and_damage_elsewhere() {
+    with_python("blocks_that_were_never_written_are_a_torn_tail", |python| {
+        let directory = tempfile::tempdir().expect("a directory");
+        copy(&golden(), directory.path());
+        let lane = directory.path().join("lanes/lane-00.pack");
+        let whole = fs::read(&lane).expect("read a lane");
+        fs::write(&lane, [&whole[..], b"\xb1ISO\x01", &[0; 700]].concat()).expect("write a lane");
+        assert!(read_whole(python, directory.path()).contains("torn tails: 2\n"));
+        let unwritten = [&whole[..200], &[0; 600], &whole[800..]].concat();
+        fs::write(&lane, unwritten).expect("write a lane");
+        assert_eq!(read(python, directory.path()).status.code(), Some(1));
+    });
+}
+
 type Entry = (EntryHeader, Vec<u8>);
 
 fn entries(lane: &[u8]) -> Vec<Entry> {

@@ -1,4 +1,6 @@
 //! isobox killed at random moments: nothing acknowledged is lost, and nothing of it stays behind.
+//!
+//! A thousand kills: `ISOBOX_BIN=target/release/isobox ISOBOX_KILLS=1000 cargo nextest run -p isobox-tests --test sigkill --no-capture`.
 
 use isobox_tests::{Project, User, outcome};
 use std::collections::HashSet;
@@ -8,11 +10,13 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often a tool call is killed.
-const KILLS: u32 = 200;
+const KILLS: &str = "ISOBOX_KILLS";
+/// How often a tool call is killed in the run that is part of every test run.
+const FEW: u32 = 200;
 
 #[test]
 fn two_hundred_kills_of_a_tool_call_lose_and_leave_nothing() {
+    let kills = std::env::var(KILLS).map_or(FEW, |kills| kills.parse().expect("a number"));
     let project = Project::initialised(User::Current);
     let marker = format!("isobox-sigkill-{}", std::process::id());
     let script =
@@ -22,11 +26,11 @@ fn two_hundred_kills_of_a_tool_call_lose_and_leave_nothing() {
     assert_eq!(first.code, 0, "{first:?}");
     let whole = whole.elapsed();
     let mut acknowledged = HashSet::new();
-    for round in 0..KILLS {
+    for round in 0..kills {
         let mut command = project.isobox_command(&["tool", "--", "sh", "-c", &script]);
         let mut isobox = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("start");
         // Spread over a little more than a whole call, in an order that jumps about.
-        thread::sleep(whole.mul_f64(f64::from(round * 83 % KILLS) * 1.2 / f64::from(KILLS)));
+        thread::sleep(whole.mul_f64(f64::from(round * 83 % kills) * 1.2 / f64::from(kills)));
         isobox.kill().expect("kill");
         let left = outcome(isobox.wait_with_output().expect("wait"));
         acknowledged.extend(completed_tasks(&left.stderr));
@@ -39,7 +43,8 @@ fn two_hundred_kills_of_a_tool_call_lose_and_leave_nothing() {
     assert!(!mounts.contains(&*project.home().to_string_lossy()), "{mounts}");
     assert_eq!(project.git(&["status", "--porcelain"]), "");
     let list = project.isobox(&["list", "--json"]);
-    println!("{} of {KILLS} calls were acknowledged before the kill", acknowledged.len());
+    println!("{} of {kills} calls were acknowledged before the kill", acknowledged.len());
+    assert_eq!(project.isobox(&["verify", "--deep"]).code, 0);
     for task in acknowledged {
         assert!(list.stdout.contains(&task), "{task} is lost");
         assert_eq!(project.isobox(&["show", "--json", &task]).code, 0, "{task}");

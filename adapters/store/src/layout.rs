@@ -109,6 +109,39 @@ impl Layout {
         require_local(&self.root)
     }
 
+    /// Where FORMAT is not what it was when it was written; `None` where both of its copies are whole.
+    pub(crate) fn find_damage_of_format(&self) -> Result<Option<u64>, StoreError> {
+        let subject = self.root.shown(FORMAT);
+        let whole = self.format.encode().map_err(|e| damaged("read", subject, e))?;
+        let found = format_bytes(&self.root)?;
+        let first = found.iter().zip(&whole).position(|(found, whole)| found != whole);
+        let end = (found.len() != whole.len()).then_some(found.len().min(whole.len()));
+        Ok(first.or(end).map(|at| at as u64))
+    }
+
+    /// FORMAT, for people.
+    pub(crate) fn shown_format(&self) -> String {
+        self.root.shown(FORMAT)
+    }
+
+    /// Puts a whole FORMAT in the place of a damaged one; where that is kept.
+    pub(crate) fn replace_format(&self) -> Result<String, StoreError> {
+        let quarantine = self.quarantine()?;
+        let replaced = self.format.encode().map_err(io::Error::other).and_then(|bytes| {
+            let kept = format!("{FORMAT}.{}", random_name()?);
+            self.root.link(FORMAT, &quarantine, &kept)?;
+            quarantine.sync()?;
+            let (tmp, name) = (self.root.dir("tmp")?, format!("format-{}", random_name()?));
+            let mut file = tmp.file(&name, Access::CreateNew)?;
+            file.write_all(&bytes)?;
+            file.sync_data()?;
+            tmp.rename(&name, &self.root, FORMAT)?;
+            self.root.sync()?;
+            Ok(quarantine.shown(&kept))
+        });
+        replaced.map_err(failed("mend", &self.shown_format()))
+    }
+
     /// The directory of locks.
     pub(crate) fn locks(&self) -> Result<Dir, StoreError> {
         self.dir("locks")
@@ -139,11 +172,17 @@ impl Layout {
     }
 }
 
-fn read_format(root: &Dir) -> Result<FormatFile, StoreError> {
+/// The bytes of FORMAT, and no more than tells that it is too long.
+fn format_bytes(root: &Dir) -> Result<Vec<u8>, StoreError> {
     let subject = root.shown(FORMAT);
     let file = root.file(FORMAT, Access::Read).map_err(failed("open", &subject))?;
     let mut bytes = Vec::with_capacity(FORMAT_LEN);
     file.take(FORMAT_LEN as u64 + 1).read_to_end(&mut bytes).map_err(failed("read", &subject))?;
+    Ok(bytes)
+}
+
+fn read_format(root: &Dir) -> Result<FormatFile, StoreError> {
+    let (subject, bytes) = (root.shown(FORMAT), format_bytes(root)?);
     let format = FormatFile::decode(&bytes).map_err(|e| damaged("read", subject.clone(), e))?;
     format.require_readable().map_err(|e| error(StoreErrorKind::Unsuitable, "open store", subject, e))?;
     Ok(format)

@@ -69,7 +69,7 @@ impl TransparencyLog for FsTaskStore {
     }
 
     fn compare(&self, head: &TreeHead, tell: TellAdvance<'_>) -> Result<Compared, StoreError> {
-        compare::compare(&self.shared, head, tell)
+        compare::compare(self, head, tell)
     }
 
     fn commits(&self) -> Result<u64, StoreError> {

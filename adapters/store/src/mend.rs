@@ -8,9 +8,9 @@ mod tail;
 use crate::compact::lock_compaction;
 use crate::dir::is_no_file;
 use crate::error::failed;
-use crate::index::{self, Pack, lane_name};
+use crate::index::{self, Pack, lane_name, readable};
 use crate::lane::{Flush, seal_file};
-use crate::lane_tail::{Tail, find_tail};
+use crate::lane_tail::{Tail, end_to_read, find_tail};
 use crate::locks::{BEGIN, Lock, Sharing, lock, lock_lane};
 use crate::steps::step;
 use crate::store::FsTaskStore;
@@ -33,7 +33,8 @@ impl Mender for FsTaskStore {
             MendMode::Look => None,
         };
         drop(self.shared.fresh_index()?);
-        let mut mended = self.mend_large(find, mode)?;
+        let mut mended = self.mend_format(mode)?;
+        mended.extend(self.mend_large(find, mode)?);
         let mut placed = HashSet::new();
         for pack in self.lanes()? {
             mended.extend(self.mend_pack(pack, find, mode, &mut placed)?);
@@ -65,6 +66,23 @@ impl Mender for FsTaskStore {
 }
 
 impl FsTaskStore {
+    /// Writes FORMAT anew where one of its copies is damaged. Whoever opens the store meanwhile finds the other copy.
+    fn mend_format(&self, mode: MendMode) -> Result<Vec<MendedFile>, StoreError> {
+        let layout = &self.shared.layout;
+        if layout.find_damage_of_format()?.is_none() {
+            return Ok(Vec::new());
+        }
+        let quarantined = match mode {
+            MendMode::Mend => {
+                let _staged_stays = self.keep_staged()?;
+                Some(layout.replace_format()?)
+            }
+            MendMode::Look => None,
+        };
+        let (restored, lost) = (Vec::new(), Vec::new());
+        Ok(vec![MendedFile { file: layout.shown_format(), restored, lost, quarantined }])
+    }
+
     /// Every lane in whose place nothing else lies.
     fn lanes(&self) -> Result<Vec<Pack>, StoreError> {
         let lanes = index::open_lanes(&self.shared.layout)?.into_iter().filter(|(_, file)| file.is_some());
@@ -99,6 +117,15 @@ impl FsTaskStore {
         let layout = &self.shared.layout;
         step("opens what may be damaged");
         unless_none(pack.open(layout).map(Some)).map_err(failed("open", &pack.shown(layout)))
+    }
+
+    /// Up to where a pack is gone through: what is torn at the end of a lane is nobody's.
+    fn end_to_read(&self, pack: Pack, file: &File) -> io::Result<u64> {
+        let length = readable(file.metadata()?.len());
+        match pack {
+            Pack::Lane(_) => end_to_read(file, self.shared.layout.format.store, 0..length),
+            Pack::Sealed(_) => Ok(length),
+        }
     }
 
     /// The raw bytes of a small object, from a whole copy here or elsewhere.

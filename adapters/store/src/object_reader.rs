@@ -6,7 +6,7 @@ use crate::store::Shared;
 use isobox_domain::content::ContentId;
 use isobox_ports::Cause;
 use isobox_store_format::block::Block;
-use isobox_store_format::entry::{EntryError, EntryHeader, EntryKind, Place};
+use isobox_store_format::entry::{EntryHeader, EntryKind, Place};
 use isobox_store_format::frame::decode_payload;
 use std::collections::VecDeque;
 use std::io;
@@ -51,8 +51,8 @@ impl Shared {
         let header = read_header(&file, location.offset, Place::Pack)?;
         let header = header.filter(|header| location.kind == EntryKind::Large || header.id == *id);
         let Some(header) = header else { return Ok(Err("its header is damaged".into())) };
-        let payload = read_payload(&file, location.offset, &header)?;
-        Ok(decode_payload(&header, payload).map_err(Cause::from))
+        let payload = unless_cut_off(read_payload(&file, location.offset, &header))?;
+        Ok(payload.and_then(|payload| decode_payload(&header, payload).map_err(Cause::from)))
     }
 
     fn read_member(&self, id: &ContentId, location: Location) -> io::Result<Result<Vec<u8>, Cause>> {
@@ -75,13 +75,21 @@ impl Shared {
         let file = pack.open(&self.layout)?;
         let header = read_header(&file, offset, Place::Pack)?.filter(|header| header.kind == EntryKind::Block);
         let Some(header) = header else { return Ok(Err("the header of its block is damaged".into())) };
-        let decoded: Result<_, EntryError> = Block::decode(&header, &read_payload(&file, offset, &header)?);
-        Ok(match decoded.map(Arc::new) {
+        let payload = unless_cut_off(read_payload(&file, offset, &header))?;
+        Ok(match payload.and_then(|payload| Block::decode(&header, &payload).map_err(Cause::from)).map(Arc::new) {
             Ok(block) => {
                 recent.keep(pack, offset, &header, &block);
                 Ok(block)
             }
-            Err(error) => Err(error.into()),
+            Err(damage) => Err(damage),
         })
+    }
+}
+
+/// A table may tell of more than its file has: one that was cut off since is damaged there.
+fn unless_cut_off(read: io::Result<Vec<u8>>) -> io::Result<Result<Vec<u8>, Cause>> {
+    match read {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(Err("the end of the file cuts it off".into())),
+        read => read.map(Ok),
     }
 }

@@ -41,11 +41,12 @@ impl Verifier for FsTaskStore {
         });
         let mut all = Part::default();
         parts.into_iter().try_for_each(|part| part.map(|part| all.merge(part)))?;
-        let Part { found: mut verification, runs, lost } = all;
+        let Part { found: mut verification, runs, lost, hurt } = all;
         verification.leftovers.merge(unreferenced::count(self)?);
+        self.damage_of_format()?.into_iter().for_each(|damage| verification.add(damage));
         chains::gaps(runs).into_iter().for_each(|gap| verification.add(gap));
         if how == Thoroughness::Deep || !verification.is_sound() {
-            Walk::through_all(self, how, &mut verification, &lost)?;
+            Walk::through_all(self, how, &mut verification, (&lost, &hurt))?;
         }
         Ok(verification)
     }
@@ -55,6 +56,17 @@ impl Verifier for FsTaskStore {
             true => Ok(None),
             false => Walk::of_one(self, record).map(Some),
         }
+    }
+}
+
+impl FsTaskStore {
+    /// What is wrong with FORMAT, of which one copy was whole when the store was opened.
+    fn damage_of_format(&self) -> Result<Option<Defect>, StoreError> {
+        let layout = &self.shared.layout;
+        Ok(layout.find_damage_of_format()?.map(|offset| {
+            let (file, reason) = (layout.shown_format(), "one of its two copies is damaged".to_owned());
+            Defect::new(DefectKind::Damaged { file, offset, reason, object: None }, Vec::new())
+        }))
     }
 }
 

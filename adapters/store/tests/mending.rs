@@ -4,7 +4,7 @@ mod support;
 
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::record::{TaskArtifacts, TaskRecord};
-use isobox_domain::verification::Thoroughness;
+use isobox_domain::verification::{DefectKind, Thoroughness};
 use isobox_ports::contract::sample::{draft, noise, record};
 use isobox_ports::{Attempts, Content, MendMode, MendedFile, Mender, ObjectStore, RecordLog, Role, Verifier};
 use isobox_store::{FsTaskStore, hook_steps};
@@ -84,6 +84,36 @@ fn a_start_beside_a_repair_leaves_what_is_staged() {
         assert!(read(&open(records.path()), id).as_ref() == Some(bytes));
     }
     assert!(open(records.path()).verify(Thoroughness::Deep, &|_| {}).unwrap().is_sound());
+    assert_eq!(files_in(records.path(), "tmp"), [] as [PathBuf; 0]);
+}
+
+#[test]
+fn one_damaged_copy_of_format_is_told_and_mended_and_keeps_nobody_from_working() {
+    let records = tempfile::tempdir().unwrap();
+    let store = FsTaskStore::create(records.path()).unwrap();
+    let bytes = noise(1, 500);
+    let id = publish(&store, 1, &bytes).id;
+    let format = records.path().join("store/FORMAT");
+    let whole = fs::read(&format).unwrap();
+    for (mended, at) in [30, 511, 512, 1023].into_iter().enumerate() {
+        support::flip(&format, at);
+        let damaged = fs::read(&format).unwrap();
+        let store = open(records.path());
+        let found = store.verify(Thoroughness::Quick, &|_| {}).unwrap();
+        let [defect] = &found.defects[..] else { panic!("{found:?}") };
+        assert!(
+            matches!(&defect.kind, DefectKind::Damaged { file, offset, .. } if file.ends_with("FORMAT") && *offset == at as u64)
+        );
+        assert!(read(&store, &id).as_ref() == Some(&bytes));
+        let looked = store.mend(&|_| None, MendMode::Look).unwrap();
+        assert_eq!((looked.len(), fs::read(&format).unwrap() == damaged), (1, true), "byte {at}");
+        let [file] = &store.mend(&|_| None, MendMode::Mend).unwrap()[..] else { panic!("byte {at}") };
+        let kept = file.quarantined.as_ref().unwrap();
+        assert!(fs::read(kept).unwrap() == damaged && fs::read(&format).unwrap() == whole, "byte {at}");
+        assert_eq!(files_in(records.path(), "quarantine").len(), mended + 1);
+        assert!(open(records.path()).verify(Thoroughness::Deep, &|_| {}).unwrap().is_sound());
+        assert_eq!(store.mend(&|_| None, MendMode::Mend).unwrap(), []);
+    }
     assert_eq!(files_in(records.path(), "tmp"), [] as [PathBuf; 0]);
 }
 

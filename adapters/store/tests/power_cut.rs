@@ -4,8 +4,11 @@ mod support;
 
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::record::{TaskArtifacts, TaskRecord};
-use isobox_ports::contract::sample::{draft, noise, record};
-use isobox_ports::{Attempts, ObjectStore, Publishing, RecordLog, Role, StoreErrorKind};
+use isobox_domain::verification::Thoroughness;
+use isobox_ports::contract::sample::{draft, noise, pruned, record};
+use isobox_ports::{
+    Attempts, Collector, MendMode, Mender, ObjectStore, Publishing, RecordLog, Role, StoreErrorKind, Verifier,
+};
 use isobox_store::FsTaskStore;
 use std::fs;
 use std::io::{Read, Write};
@@ -89,6 +92,93 @@ fn a_commit_over_blocks_that_were_not_written_costs_its_own_record_alone() {
         }
     }
     assert!(lost > 20, "{lost}");
+}
+
+#[test]
+fn a_put_without_all_of_its_blocks_and_without_its_commit_is_a_torn_tail_that_hinders_nobody() {
+    let records = tempfile::tempdir().unwrap();
+    let store = FsTaskStore::create(records.path()).unwrap();
+    let first = publish(&store, 1, 5_000);
+    let settled = fs::read(lane(records.path())).unwrap().len();
+    publish(&store, 2, 15_000);
+    let whole = fs::read(lane(records.path())).unwrap();
+    let mut tails = 0;
+    for unwritten in runs(settled..whole.len()).into_iter().filter(|run| run.end > whole.len() - 20) {
+        let mut bytes = whole.clone();
+        bytes[unwritten.clone()].fill(0);
+        // The file system may have made the file longer by less than all of it.
+        for length in [whole.len(), unwritten.start + (whole.len() - unwritten.start) / 2] {
+            fs::write(lane(records.path()), &bytes[..length]).unwrap();
+            let store = FsTaskStore::create(records.path()).unwrap();
+            assert_eq!(listed(&store), (vec![first.0], 0), "{unwritten:?} of {length}");
+            let found = store.verify(Thoroughness::Deep, &|_| {}).unwrap();
+            let tail = (found.leftovers.torn_tails[0].offset, found.leftovers.torn_tails[0].bytes);
+            assert_eq!((found.defects, tail), (vec![], (settled as u64, (length - settled) as u64)), "{unwritten:?}");
+            assert_eq!(store.mend(&|_| None, MendMode::Mend).unwrap(), []);
+            let third = publish(&store, 3, 100);
+            assert!(is_whole(&store, first, 1) && is_whole(&store, third, 3), "{unwritten:?} of {length}");
+            assert_eq!(
+                fs::read_dir(records.path().join("store/packs")).unwrap().count(),
+                0,
+                "nothing was sealed for it"
+            );
+            store.append(&pruned(3, third.0, None)).unwrap();
+            assert_eq!(store.sweep(&|_| {}).unwrap().records, 1);
+            assert_eq!(store.verify(Thoroughness::Deep, &|_| {}).unwrap().defects, []);
+            for pack in fs::read_dir(records.path().join("store/packs")).unwrap() {
+                fs::remove_file(pack.unwrap().path()).unwrap();
+            }
+            tails += 1;
+        }
+    }
+    assert!(tails > 8, "{tails}");
+}
+
+#[test]
+fn zeros_that_no_writer_left_are_damage() {
+    let records = tempfile::tempdir().unwrap();
+    let store = FsTaskStore::create(records.path()).unwrap();
+    publish(&store, 1, 5_000);
+    let (id, _) = publish(&store, 2, 9_000);
+    let settled = fs::read(lane(records.path())).unwrap();
+    publish(&store, 3, 100);
+    let mut bytes = fs::read(lane(records.path())).unwrap();
+    // A COMMIT follows them, so they were flushed.
+    let at = settled.len() - 2 * BLOCK;
+    bytes[at..at + BLOCK].fill(0);
+    fs::write(lane(records.path()), &bytes).unwrap();
+    let found = FsTaskStore::create(records.path()).unwrap().verify(Thoroughness::Full, &|_| {}).unwrap();
+    let named: Vec<_> = found.defects.iter().flat_map(|defect| &defect.records).map(|who| who.record).collect();
+    assert_eq!((named, found.leftovers.torn_tails), (vec![id], vec![]));
+}
+
+#[test]
+fn zeros_that_a_task_printed_do_not_make_a_damaged_commit_a_torn_tail() {
+    let records = tempfile::tempdir().unwrap();
+    let store = FsTaskStore::create(records.path()).unwrap();
+    let attempt = store.begin(&draft(1)).unwrap();
+    let mut stdout = attempt.stage(Role::Stdout).unwrap();
+    stdout.write_all(&[noise(1, 100_000), vec![0; 1500], noise(2, 20_000)].concat()).unwrap();
+    let artifacts = TaskArtifacts { stdout: Some(stdout.finish().unwrap()), ..TaskArtifacts::default() };
+    let id = store.publish(attempt, &TaskRecord { artifacts, ..record(1) }).unwrap();
+    let whole = fs::read(lane(records.path())).unwrap();
+    assert!(whole.chunks(512).any(|sector| sector == [0; 512]), "so few zeros are stored as they are");
+    let (commit_at, header) = *entries(&whole).last().unwrap();
+    for at in [commit_at + 10, commit_at + 100, commit_at + header.entry_length() as usize - 1] {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1;
+        fs::write(lane(records.path()), &damaged).unwrap();
+        let store = FsTaskStore::create(records.path()).unwrap();
+        let found = store.verify(Thoroughness::Full, &|_| {}).unwrap();
+        let named: Vec<_> = found.defects.iter().flat_map(|defect| &defect.records).map(|who| who.record).collect();
+        assert_eq!((named, found.leftovers.torn_tails), (vec![id], vec![]), "byte {at}");
+        publish(&store, 2, 100);
+        let packs: Vec<_> =
+            fs::read_dir(records.path().join("store/packs")).unwrap().map(|e| e.unwrap().path()).collect();
+        let kept = packs.iter().filter(|pack| fs::read(pack).unwrap() == damaged).count();
+        assert_eq!(kept, 1, "byte {at}: what was damaged is gone");
+        packs.iter().for_each(|pack| fs::remove_file(pack).unwrap());
+    }
 }
 
 #[test]

@@ -130,8 +130,12 @@ pub(crate) fn perform(
         spared += u64::from(!say(ports, doomed, retention)?);
     }
     forget_views(ports, &plan.doomed)?;
-    let swept = ports.collector.sweep(tell)?;
+    let swept = ports.collector.sweep(tell).map_err(not_swept)?;
     Ok((spared, swept))
+}
+
+fn not_swept(error: StoreError) -> Failure {
+    Failure::from(error).while_doing("the records were dropped, but their room was not given back")
 }
 
 fn say(ports: &Ports<'_>, doomed: &Doomed, retention: Retention) -> Result<bool, Failure> {

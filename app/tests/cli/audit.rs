@@ -1,5 +1,6 @@
 //! The transparency log as a person meets it, and what becomes of whoever changes a store behind it.
 
+use crate::forger::rewrite;
 use crate::schema_checker::assert_described;
 use crate::support::{assert_told, document, tool};
 use isobox_tests::{Outcome, Project, User, outcome};
@@ -224,6 +225,72 @@ fn whoever_makes_a_whole_store_anew_without_a_log_is_found_out_too() {
     assert!(reasons(&told).contains("there is no log any more"), "{told:?}");
     let told = project.isobox(&["verify", "--json", "--key", &key]);
     assert_eq!(verdicts(&told)[2], "broken");
+}
+
+#[test]
+fn whoever_rewrites_one_record_with_all_hashes_right_is_found_out_by_the_log_the_signature_and_an_older_checkpoint() {
+    let (project, key) = logged();
+    let (task, later) = (tool(&project, "echo deleted everything"), tool(&project, "echo said later"));
+    let honest = checkpoint(&project);
+    fs::write(kept(&project), &honest).expect("write");
+    rewrite(&store(&project).join("lanes/lane-00.pack"), b"deleted everything\n", b"did nothing at all\n");
+    let lie = project.isobox(&["logs", &task]);
+    assert_eq!((lie.code, lie.stdout.as_str()), (0, "did nothing at all\n"), "every hash is right");
+    let told = project.isobox(&["verify", "--deep", "--json"]);
+    assert_eq!((told.code, verdicts(&told)), (1, ["holds", "broken", "holds"].map(String::from)), "{told:?}");
+    // The record itself, and the one behind it, whose COMMIT names another one before it now.
+    let named = document(&told)["defects"].to_string();
+    assert!(reasons(&told).contains("is not the one that was logged"), "{told:?}");
+    assert!(named.contains(&task) && named.contains(&later), "{named}");
+    // The log, too, is made anew, with a key that has the name of the right one.
+    let (records, name) =
+        (store(&project).parent().expect("records").to_owned(), key.split('+').next().expect("a name"));
+    fs::remove_dir_all(store(&project).join("log")).expect("remove the log");
+    let forger = project.scratch().join("forger");
+    fs::create_dir_all(&forger).expect("a home");
+    for arguments in [&["audit", "init-key", "--name", name][..], &["audit", "checkpoint"]] {
+        let mut command = project.isobox_command(arguments);
+        let forged = outcome(command.env("HOME", &forger).output().expect("run isobox"));
+        assert_eq!(forged.code, 0, "{forged:?}");
+    }
+    let told = project.isobox(&["verify", "--deep", "--json"]);
+    assert_eq!((told.code, verdicts(&told)), (1, ["holds", "broken", "broken"].map(String::from)), "{told:?}");
+    let stranger = |more: &[&str]| {
+        elsewhere(&project, &[&["verify", "--deep", "--json", "--records", text(&records)], more].concat())
+    };
+    assert_eq!(verdicts(&stranger(&[])), ["holds", "holds", "unknown"], "nothing to tell it by");
+    assert_eq!(verdicts(&stranger(&["--key", &key]))[2], "broken");
+    let since = stranger(&["--since", text(&kept(&project))]);
+    assert_eq!((since.code, verdicts(&since)[1].as_str()), (1, "broken"), "{since:?}");
+    // With the right signature over another tree, it is the tree that does not hold.
+    for file in ["checkpoint", "checkpoints/3"] {
+        fs::write(store(&project).join("log").join(file), &honest).expect("write");
+    }
+    let told = project.isobox(&["verify", "--deep", "--json"]);
+    assert_eq!((told.code, verdicts(&told)[2].as_str()), (1, "holds"), "{told:?}");
+    assert_eq!(verdicts(&told)[0], "broken", "{told:?}");
+    assert_told(&project.isobox(&["audit", "rebuild"]), 6, &[]);
+}
+
+#[test]
+fn no_byte_of_a_checkpoint_can_be_changed_or_cut_off_unnoticed() {
+    let (project, _) = logged();
+    for file in ["checkpoint", "checkpoints/1"] {
+        let place = store(&project).join("log").join(file);
+        let sound = fs::read(&place).expect("a checkpoint");
+        for at in (0..sound.len()).step_by(9).chain([sound.len() - 1]) {
+            let mut flipped = sound.clone();
+            flipped[at] ^= 1;
+            for bytes in [&flipped[..], &sound[..at]] {
+                fs::write(&place, bytes).expect("write");
+                let told = project.isobox(&["verify", "--quick", "--json"]);
+                assert_eq!(told.code, 1, "byte {at} of {file}: {told:?}");
+                assert_eq!(verdicts(&told)[2], "broken", "byte {at} of {file}: {told:?}");
+            }
+        }
+        fs::write(&place, &sound).expect("write");
+    }
+    assert_eq!(project.isobox(&["verify"]).code, 0);
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod attestation;
 mod audit;
 mod completion;
 mod doctor;
+mod forger;
 mod init;
 mod learn;
 mod list;

@@ -1,7 +1,7 @@
 //! Pruning a store: what is shown, what goes, and what stays whatever is asked for.
 
 use crate::schema_checker::assert_described;
-use crate::support::{document, task_of, tool};
+use crate::support::{assert_told, document, task_of, tool};
 use isobox_tests::{Project, User};
 
 /// Four tasks, the oldest first: one without changes, one that was promoted, one that was rejected, one nobody decided about.
@@ -113,6 +113,21 @@ fn what_was_not_removed_is_told_after_the_summary_in_one_stream() {
     let told = isobox_tests::outcome(command.output().expect("run sh")).stdout;
     let end = "dropped   3 records\nnothing was removed yet; run it with --apply to remove them\n";
     assert!(told.starts_with("to drop:\nTASK ") && told.ends_with(end), "{told}");
+}
+
+#[test]
+fn a_prune_that_cannot_give_the_room_back_says_that_the_records_are_dropped() {
+    let (project, [quiet, ..]) = project();
+    let lock = std::fs::File::create(project.repository().join(".git/isobox/store/locks/compact")).expect("a lock");
+    lock.lock().expect("nobody holds it");
+    let prune = ["store", "prune", "--keep-last", "0", "--apply"];
+    let told = project.isobox(&prune);
+    assert_told(&told, 6, &["the records were dropped, but their room was not given back", "then try again"]);
+    assert!(!listed(&project).contains(&quiet));
+    drop(lock);
+    let again = project.isobox(&prune);
+    assert_eq!(again.code, 0, "{again:?}");
+    assert_eq!(project.isobox(&["verify", "--deep"]).code, 0);
 }
 
 #[test]

@@ -103,6 +103,22 @@ fn damaged_content_comes_back_as_it_was_from_an_archive() {
 }
 
 #[test]
+fn a_damaged_copy_of_format_is_made_whole() {
+    let store = store(&["echo said"]);
+    let format = store.project.repository().join(".git/isobox/store/FORMAT");
+    let whole = fs::read(&format).expect("FORMAT");
+    let mut damaged = whole.clone();
+    damaged[600] ^= 1;
+    fs::write(&format, &damaged).expect("write");
+    assert_eq!(store.verify(), 1);
+    let told = store.project.isobox(&["store", "repair"]);
+    assert_eq!(told.code, 0, "{told:?}");
+    assert!(told.stdout.contains("FORMAT\n") && told.stdout.contains("the damaged file is kept as"), "{told:?}");
+    assert!(fs::read(&format).expect("FORMAT") == whole);
+    assert_eq!(store.verify(), 0);
+}
+
+#[test]
 fn a_dry_run_says_what_could_be_done_and_changes_nothing() {
     let store = store(&["printf 'said %s first' it"]);
     store.damage(b"said it first");

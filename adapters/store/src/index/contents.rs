@@ -2,6 +2,7 @@
 
 use super::by_id::Listed;
 use super::{ChainEnd, Damage, Location, Pack, Row};
+use crate::lane_tail::end_to_read;
 use crate::pack_scan::{PackScan, Step};
 use isobox_domain::content::ContentId;
 use isobox_domain::record::RecordEntry;
@@ -50,6 +51,10 @@ impl Contents {
     /// a sealed pack.
     pub(super) fn scan(&mut self, store: StoreId, pack: Pack, file: &File, length: u64) -> io::Result<()> {
         let start = self.end;
+        let length = match pack {
+            Pack::Lane(_) => end_to_read(file, store, start..length)?,
+            Pack::Sealed(_) => length,
+        };
         // The tail of a lane is scanned again until a COMMIT follows it, so its damage is not settled either.
         self.damage.retain(|damage| damage.end <= start);
         let mut scan = PackScan::new(store, pack, file, start, length);

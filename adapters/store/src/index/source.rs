@@ -78,7 +78,7 @@ impl Source {
         self.contents.scan(layout.format.store, self.pack, file, length)?;
         if self.is_table_wanted() && !self.is_unsaved {
             // Nothing is lost but memory and time, where nothing can be written.
-            self.is_unsaved = self.save(layout).is_err();
+            self.is_unsaved = self.save(layout, length).is_err();
         }
         Ok(())
     }
@@ -205,17 +205,17 @@ impl Source {
     }
 
     // With a table, what is known of the file takes no memory, and the next process need not find it out.
-    fn save(&mut self, layout: &Layout) -> io::Result<()> {
+    fn save(&mut self, layout: &Layout, length: u64) -> io::Result<()> {
         if self.table.is_some() {
             self.contents = scan_whole(layout, self.pack)?;
             self.table = None;
         }
-        let belongs_to = match self.pack {
-            Pack::Sealed(id) => Some(id),
-            Pack::Lane(_) => self.contents.last,
+        let (covered, belongs_to) = match self.pack {
+            Pack::Sealed(id) => (length, Some(id)),
+            Pack::Lane(_) => (self.contents.end, self.contents.last),
         };
         let Some(belongs_to) = belongs_to else { return Ok(()) };
-        write_table(layout, self.pack, &table::encode(&self.contents, self.contents.end, &belongs_to))?;
+        write_table(layout, self.pack, &table::encode(&self.contents, covered, &belongs_to))?;
         let Some(table) = open_table(layout, self.pack, self.keep)? else { return Ok(()) };
         self.contents = contents_behind(Some(&table));
         self.table = Some(table);
@@ -239,7 +239,8 @@ pub(super) fn scan_whole(layout: &Layout, pack: Pack) -> io::Result<Contents> {
 fn find_table(layout: &Layout, pack: Pack, file: &File, length: u64, keep: Keep) -> io::Result<Option<Table>> {
     let Some(table) = open_table(layout, pack, keep)? else { return Ok(None) };
     let is_of_this_file = match pack {
-        Pack::Sealed(id) => table.belongs_to == id,
+        // One that was cut off since does not have what its table says.
+        Pack::Sealed(id) => table.belongs_to == id && table.covered == readable(length),
         Pack::Lane(_) if table.covered > length => false,
         Pack::Lane(_) => {
             let last = commit_ending_at(file, layout.format.store, table.covered)?;

@@ -12,7 +12,7 @@ use isobox_store_format::entry::EntryKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-const MAGIC: [u8; 8] = *b"ISOIDX2\n";
+const MAGIC: [u8; 8] = *b"ISOIDX3\n";
 const HEADER: u64 = 80;
 const FAN_OUT: u64 = 256 * 4;
 const ENTRY: u64 = 42;
@@ -27,7 +27,7 @@ const MEMBER: u8 = 4;
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     file: PagedFile,
-    /// How much of the pack it covers.
+    /// How much of the pack it covers: of a sealed one, all.
     pub(super) covered: u64,
     /// What it belongs to: the id of a sealed pack, or the last COMMIT that is covered.
     pub(super) belongs_to: ContentId,

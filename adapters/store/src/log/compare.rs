@@ -5,21 +5,22 @@ use super::lanes::LaneCommits;
 use super::require;
 use super::tree::Tree;
 use crate::lane_tail::CommitEntry;
-use crate::store::Shared;
+use crate::store::{FsTaskStore, Shared};
 use isobox_domain::log::{LeafKind, LogLeaf, TreeHead};
+use isobox_domain::task_id::TaskId;
 use isobox_domain::verification::{Affected, Defect, DefectKind, Verification};
-use isobox_ports::{Advance, Compared, StoreError, StoreErrorKind, TellAdvance};
+use isobox_ports::{Advance, Compared, RecordLog, StoreError, StoreErrorKind, TellAdvance};
 use std::io;
 
-pub(super) fn compare(shared: &Shared, head: &TreeHead, tell: TellAdvance<'_>) -> Result<Compared, StoreError> {
+pub(super) fn compare(store: &FsTaskStore, head: &TreeHead, tell: TellAdvance<'_>) -> Result<Compared, StoreError> {
     for _ in 0..MOST_LOOKS {
-        match try_compare(shared, head, tell) {
+        match try_compare(store, head, tell) {
             // A pack went while it was being read: what was in it is somewhere else now.
             Err(error) if has_vanished(&error) => {}
             compared => return compared,
         }
     }
-    try_compare(shared, head, tell)
+    try_compare(store, head, tell)
 }
 
 /// So often it is tried anew because a pack went.
@@ -29,14 +30,33 @@ fn has_vanished(error: &StoreError) -> bool {
     error.source.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-fn try_compare(shared: &Shared, head: &TreeHead, tell: TellAdvance<'_>) -> Result<Compared, StoreError> {
-    let log = require(shared)?;
+fn try_compare(store: &FsTaskStore, head: &TreeHead, tell: TellAdvance<'_>) -> Result<Compared, StoreError> {
+    let log = require(&store.shared)?;
     let mut found = Compared { is_whole: true, ..Compared::default() };
     match Tree::open(&log, *head) {
-        Ok(tree) => Comparison::new(shared)?.run(&tree, &mut found, tell)?,
+        Ok(tree) => {
+            let mut comparison = Comparison::new(&store.shared)?;
+            comparison.run(&tree, &mut found, tell)?;
+            name_subjects(store, &comparison.events, &mut found.defects)?;
+        }
         Err(error) => take_damage(&mut found, error)?,
     }
     Ok(found)
+}
+
+/// A leaf says of which Task an event is, and not of which record: all attempts are named.
+fn name_subjects(store: &FsTaskStore, events: &[(TaskId, usize)], defects: &mut [Defect]) -> Result<(), StoreError> {
+    if events.is_empty() {
+        return Ok(());
+    }
+    for entry in store.list()? {
+        // What is damaged in a listing is told by whoever verifies.
+        let Ok(entry) = entry else { continue };
+        let who = Affected { task: entry.task, attempt: entry.attempt, record: entry.record };
+        let about = events.iter().filter(|(task, _)| *task == entry.task);
+        about.for_each(|(_, defect)| defects[*defect].touch(who));
+    }
+    Ok(())
 }
 
 /// So many bundles that cannot be read are enough: a checkpoint that nobody vouches for may speak of more than can be counted.
@@ -47,12 +67,14 @@ struct Comparison<'a> {
     lanes: Vec<LaneCommits<'a>>,
     /// The next COMMIT of every lane that no leaf was found for yet.
     ahead: Vec<Option<CommitEntry>>,
+    /// The Tasks of events that are not as they were logged, and which defect tells of each.
+    events: Vec<(TaskId, usize)>,
 }
 
 impl<'a> Comparison<'a> {
     fn new(shared: &'a Shared) -> Result<Self, StoreError> {
         let lanes = all_lanes(&shared.layout)?;
-        Ok(Self { ahead: lanes.iter().map(|_| None).collect(), lanes })
+        Ok(Self { ahead: lanes.iter().map(|_| None).collect(), events: Vec::new(), lanes })
     }
 
     fn run(&mut self, tree: &Tree<'_>, found: &mut Compared, tell: TellAdvance<'_>) -> Result<(), StoreError> {
@@ -86,7 +108,11 @@ impl<'a> Comparison<'a> {
         };
         let who = Affected { task: leaf.task, attempt: leaf.attempt, record: leaf.record };
         let touched = if leaf.kind == LeafKind::Record { vec![who] } else { Vec::new() };
+        let is_told = found.defects.len() < Verification::TOLD;
         add(found, Defect::new(DefectKind::History { reason }, touched));
+        if is_told && leaf.kind == LeafKind::Event {
+            self.events.push((leaf.task, found.defects.len() - 1));
+        }
         Ok(())
     }
 

@@ -69,8 +69,7 @@ impl FsTaskStore {
         let shown = pack.shown(&self.shared.layout);
         let read = failed("read", &shown);
         let Some(file) = self.open_pack(pack)? else { return Ok(()) };
-        let length = crate::index::readable(file.metadata().map_err(&read)?.len());
-        let mut scanner = Scanner::new(&file, 0, length);
+        let mut scanner = Scanner::new(&file, 0, self.end_to_read(pack, &file).map_err(&read)?);
         while let Some(next) = scanner.find_next().map_err(&read)? {
             let Found::Entry { offset, header } = next else { continue };
             if header.kind != EntryKind::Large {

@@ -72,7 +72,7 @@ impl FsTaskStore {
         let shown = pack.shown(&self.shared.layout);
         let lane = self.hold_lane(pack, mode)?;
         let Some(file) = self.open_pack(pack)? else { return Ok(None) };
-        let damaged = self.damaged_entries(&file, find).map_err(failed("read", &shown))?;
+        let damaged = self.damaged_entries(&file, pack, find).map_err(failed("read", &shown))?;
         if damaged.restored.is_empty() && damaged.lost.is_empty() {
             return Ok(None);
         }
@@ -92,9 +92,9 @@ impl FsTaskStore {
         Ok(Some(MendedFile { file: shown, restored, lost: damaged.lost, quarantined }))
     }
 
-    fn damaged_entries(&self, file: &File, find: FindContent<'_>) -> io::Result<Damaged> {
+    fn damaged_entries(&self, file: &File, pack: Pack, find: FindContent<'_>) -> io::Result<Damaged> {
         let mut damaged = Damaged::default();
-        let mut scanner = Scanner::new(file, 0, readable(file.metadata()?.len()));
+        let mut scanner = Scanner::new(file, 0, self.end_to_read(pack, file)?);
         let mut compressors = Compressors::new()?;
         while let Some(found) = scanner.find_next()? {
             let Found::Entry { offset, header } = found else { continue };

@@ -17,6 +17,7 @@ impl PackCheck<'_> {
     pub(super) fn block(&mut self, offset: u64, header: &EntryHeader) -> io::Result<()> {
         let Some(members) = read_table(self.file, offset, header)? else {
             self.damaged(offset, "the table of a block is damaged".into(), None);
+            self.note_hurt(offset, offset + header.entry_length());
             return Ok(());
         };
         // The block itself was counted, and a table has at least one member.

@@ -1,10 +1,11 @@
 //! One pack, from its first entry to its last.
 
 use super::chains::Run;
-use super::part::Part;
+use super::part::{Hurt, Lost, Part};
 use super::span::Span;
 use crate::error::failed;
 use crate::index::{Pack, readable};
+use crate::lane_tail::end_to_read;
 use crate::pack_scan::{read_commit, read_payload};
 use crate::store::FsTaskStore;
 use isobox_domain::content::ContentId;
@@ -31,7 +32,8 @@ pub(super) struct PackCheck<'a> {
     pub(super) found: Verification,
     pub(super) span: Span,
     runs: Vec<Run>,
-    pub(super) lost: Vec<super::part::Lost>,
+    pub(super) lost: Vec<Lost>,
+    hurt: Vec<Hurt>,
     /// Where the last COMMIT, or damage after it, ends.
     settled: u64,
 }
@@ -40,8 +42,8 @@ impl<'a> PackCheck<'a> {
     pub(super) fn new(store: &'a FsTaskStore, how: Thoroughness, pack: Pack, file: &'a File) -> Self {
         let shown = pack.shown(&store.shared.layout);
         let found = Verification { packs: 1, ..Verification::default() };
-        let (span, runs, lost) = (Span::default(), Vec::new(), Vec::new());
-        Self { store, how, pack, file, shown, found, span, runs, lost, settled: 0 }
+        let (span, runs, lost, hurt) = (Span::default(), Vec::new(), Vec::new(), Vec::new());
+        Self { store, how, pack, file, shown, found, span, runs, lost, hurt, settled: 0 }
     }
 
     /// Checks everything; `advance` is told of bytes that were gone through.
@@ -49,7 +51,8 @@ impl<'a> PackCheck<'a> {
         let shown = self.shown.clone();
         let read = failed("read", &shown);
         let length = readable(self.file.metadata().map_err(&read)?.len());
-        let mut scanner = Scanner::new(self.file, 0, length);
+        let end = self.end_to_read(length).map_err(&read)?;
+        let mut scanner = Scanner::new(self.file, 0, end);
         let mut told = 0;
         while let Some(found) = scanner.find_next().map_err(&read)? {
             let end = self.step(found)?;
@@ -61,7 +64,14 @@ impl<'a> PackCheck<'a> {
         advance(length.saturating_sub(told));
         self.check_name().map_err(&read)?;
         self.note_tail(length);
-        Ok(Part { found: self.found, runs: self.runs, lost: self.lost })
+        Ok(Part { found: self.found, runs: self.runs, lost: self.lost, hurt: self.hurt })
+    }
+
+    fn end_to_read(&self, length: u64) -> io::Result<u64> {
+        match self.pack {
+            Pack::Lane(_) => end_to_read(self.file, self.store.shared.layout.format.store, 0..length),
+            Pack::Sealed(_) => Ok(length),
+        }
     }
 
     /// Tells of what no COMMIT follows. In a pack that is sealed, a cut entry is damage.
@@ -82,6 +92,7 @@ impl<'a> PackCheck<'a> {
             }
             Found::Damage { offset, end } => {
                 self.uncommitted(offset, format!("{} bytes are no entry", end - offset));
+                self.note_hurt(offset, end);
                 self.settled = end;
                 Ok(end)
             }
@@ -199,6 +210,13 @@ impl<'a> PackCheck<'a> {
             self.damaged(0, "its bytes are not those that it is named after".into(), None);
         }
         Ok(())
+    }
+
+    /// Notes that nothing between two offsets is what a table says.
+    pub(super) fn note_hurt(&mut self, offset: u64, end: u64) {
+        if self.hurt.len() < Part::MOST_HURT {
+            self.hurt.push(Hurt { pack: self.pack, offset, end });
+        }
     }
 
     pub(super) fn has_read(&mut self, bytes: u64) {

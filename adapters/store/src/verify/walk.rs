@@ -1,6 +1,6 @@
 //! From records to everything that they refer to.
 
-use super::part::{Lost, Part};
+use super::part::{Hurt, Lost, Part};
 use super::told::Told;
 use crate::error::failed;
 use crate::index::Location;
@@ -28,6 +28,7 @@ pub(super) struct Walk<'a> {
     store: &'a FsTaskStore,
     look: Look,
     told: Told<'a>,
+    hurt: &'a [Hurt],
 }
 
 impl<'a> Walk<'a> {
@@ -36,11 +37,12 @@ impl<'a> Walk<'a> {
         store: &'a FsTaskStore,
         how: Thoroughness,
         found: &'a mut Verification,
-        lost: &[Lost],
+        (lost, hurt): (&[Lost], &'a [Hurt]),
     ) -> Result<(), StoreError> {
-        // Where too many were lost for all to be known by name, each object has to be read.
-        let look = if lost.len() < Part::MOST_LOST { Look::Known } else { Look::Content };
-        let mut walk = Self::new(store, look, found);
+        // Where too many were lost for all to be known, each object has to be read.
+        let are_known = lost.len() < Part::MOST_LOST && hurt.len() < Part::MOST_HURT;
+        let look = if are_known { Look::Known } else { Look::Content };
+        let mut walk = Self { hurt, ..Self::new(store, look, found) };
         walk.lose(lost);
         for entry in store.list()? {
             // What is damaged in a listing was found before.
@@ -66,7 +68,7 @@ impl<'a> Walk<'a> {
     }
 
     fn new(store: &'a FsTaskStore, look: Look, found: &'a mut Verification) -> Self {
-        Self { store, look, told: Told::new(found) }
+        Self { store, look, told: Told::new(found), hurt: &[] }
     }
 
     /// Takes in what is lost with its block.
@@ -76,7 +78,12 @@ impl<'a> Walk<'a> {
     }
 
     fn record(&mut self, who: Affected, is_deep: bool) -> Result<(), StoreError> {
-        let Some(bytes) = self.own_bytes(who)? else { return Ok(()) };
+        for event in self.store.shared.ask(|index, layout| index.events(layout, &who.record))? {
+            if !self.is_known(&event, |kind| kind == EntryKind::Record)? {
+                self.own_bytes(&event, who)?;
+            }
+        }
+        let Some(bytes) = self.own_bytes(&who.record, who)? else { return Ok(()) };
         let children = match children(&bytes) {
             Ok(children) => children,
             Err(error) => {
@@ -98,12 +105,11 @@ impl<'a> Walk<'a> {
         self.meaning(who, self.store.events(&who.record).map(drop), "an event about it: ")
     }
 
-    fn own_bytes(&mut self, who: Affected) -> Result<Option<Vec<u8>>, StoreError> {
-        match self.store.read_small(&who.record, EntryKind::Record) {
-            Ok(None) => self.told.add(DefectKind::Missing { object: who.record }, Some(who)),
-            Err(error) if error.kind == StoreErrorKind::Damaged => {
-                self.touch(&who.record, who, &error.source.to_string());
-            }
+    /// The bytes of a record, or of an event about it.
+    fn own_bytes(&mut self, id: &ContentId, who: Affected) -> Result<Option<Vec<u8>>, StoreError> {
+        match self.store.read_small(id, EntryKind::Record) {
+            Ok(None) => self.told.add(DefectKind::Missing { object: *id }, Some(who)),
+            Err(error) if error.kind == StoreErrorKind::Damaged => self.touch(id, who, &error.source.to_string()),
             read => return read,
         }
         Ok(None)
@@ -150,9 +156,7 @@ impl<'a> Walk<'a> {
     /// Looks at an object that `who` refers to.
     fn object(&mut self, id: &ContentId, who: Affected) -> Result<(), StoreError> {
         // A record that has the same bytes is not read for it.
-        let is_content = |found: &Location| found.kind != EntryKind::Record;
-        let is_stored = || self.store.shared.known_locations(id).map(|found| found.iter().any(is_content));
-        if self.look == Look::Known && !self.told.knows(id) && is_stored()? {
+        if self.is_known(id, |kind| kind != EntryKind::Record)? {
             return Ok(());
         }
         match self.read(id) {
@@ -165,6 +169,19 @@ impl<'a> Walk<'a> {
             Err(error) => return Err(error),
         }
         Ok(())
+    }
+
+    /// Whether an object is stored as an entry of such a kind, as far as need be looked.
+    fn is_known(&self, id: &ContentId, is_kind: impl Fn(EntryKind) -> bool) -> Result<bool, StoreError> {
+        if self.look == Look::Content || self.told.knows(id) {
+            return Ok(false);
+        }
+        let is_whole = |found: &Location| is_kind(found.kind) && !self.is_hurt(found);
+        Ok(self.store.shared.known_locations(id)?.iter().any(is_whole))
+    }
+
+    fn is_hurt(&self, found: &Location) -> bool {
+        self.hurt.iter().any(|hurt| hurt.pack == found.pack && (hurt.offset..hurt.end).contains(&found.offset))
     }
 
     /// Reads the first whole copy of an object; how many bytes it has.

@@ -24,6 +24,9 @@ pub(crate) fn compare(
     tell: TellAdvance<'_>,
 ) -> Result<(), Failure> {
     let keys = known_keys(ports, known.key)?;
+    // In the reverse of the order in which an update writes them: one that goes on meanwhile is then newer than all of this,
+    // and no checkpoint is kept of more than the newest is of.
+    let kept_inside = ports.log.kept_checkpoints()?;
     let kept = kept_outside(ports, &keys)?;
     let older = known.older.map(|(_, checkpoint)| checkpoint.clone());
     if let Some((note, checkpoint)) = known.older
@@ -35,7 +38,8 @@ pub(crate) fn compare(
             DefectKind::Signature { reason: "the older checkpoint is not signed by the key that is known".into() },
         );
     }
-    let mut comparison = Comparison { ports, keys, found, older: kept.into_iter().chain(older).collect() };
+    let older = kept.into_iter().chain(older).collect();
+    let mut comparison = Comparison { ports, keys, found, older, kept_inside };
     match ports.log.checkpoint() {
         Ok(Some(note)) => comparison.with_log(&note, tell),
         Ok(None) => {
@@ -74,6 +78,8 @@ struct Comparison<'a> {
     found: &'a mut Verification,
     /// Checkpoints that are known from elsewhere.
     older: Vec<Checkpoint>,
+    /// The names of those that the log kept before anything else was looked at.
+    kept_inside: Vec<String>,
 }
 
 impl Comparison<'_> {
@@ -142,7 +148,7 @@ impl Comparison<'_> {
 
     /// The checkpoints that the log keeps.
     fn kept_inside(&mut self, head: &TreeHead) -> Result<(), Failure> {
-        for name in self.ports.log.kept_checkpoints()? {
+        for name in std::mem::take(&mut self.kept_inside) {
             let note = match self.ports.log.kept_checkpoint(&name) {
                 Ok(note) => note.unwrap_or_default(),
                 Err(error) if error.kind == StoreErrorKind::Damaged => Vec::new(),
