@@ -17,7 +17,7 @@ pub(crate) fn log(bytes: &[u8]) {
     let mut script = Script::new(bytes);
     let made = MadeStore::new();
     if script.flag() {
-        made.fill_with_commits(script.short() % 700);
+        made.fill_with_commits(script.short() % 300);
     }
     let Filling { objects, .. } = made.fill(&mut script);
     let store = FsTaskStore::open(made.records()).expect("a store").expect("a store");
