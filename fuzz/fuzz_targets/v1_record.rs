@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| isobox_fuzz::run("v1_record", bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| isobox_fuzz_memory::watched(|| isobox_fuzz::run("v1_record", bytes)));

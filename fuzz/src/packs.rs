@@ -75,8 +75,32 @@ fn check_format(bytes: &[u8]) {
     }
 }
 
-// A scan covers its bytes without gap or overlap and ends.
 pub(crate) fn pack(bytes: &[u8]) {
+    check_scan(bytes);
+    let mut with_headers = bytes.to_vec();
+    repair_headers(&mut with_headers);
+    check_scan(&with_headers);
+}
+
+/// Gives every header in a pack the checksum that it should have, and mostly its payload's as well.
+fn repair_headers(pack: &mut [u8]) {
+    let mut at = 0;
+    while let Some(found) = pack[at..].windows(MAGIC.len()).position(|window| window == MAGIC) {
+        at += found;
+        let Some((header, rest)) = pack[at..].split_first_chunk_mut::<HEADER_LEN>() else { return };
+        *header = repaired(header);
+        if let Ok(read) = EntryHeader::decode(header, Place::Pack)
+            && let Some(payload) = usize::try_from(read.stored_length).ok().and_then(|length| rest.get(..length))
+            && read.payload_crc & 7 != 0
+        {
+            *header = EntryHeader { payload_crc: crc32c::crc32c(payload), ..read }.encode();
+        }
+        at += HEADER_LEN;
+    }
+}
+
+// A scan covers its bytes without gap or overlap and ends.
+fn check_scan(bytes: &[u8]) {
     let mut scanner = Scanner::new(bytes, 0, bytes.len() as u64);
     let mut at = 0;
     while let Some(found) = scanner.find_next().expect("memory can be read") {

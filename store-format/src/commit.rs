@@ -2,7 +2,7 @@
 
 use crate::entry::{le_u32, le_u64};
 use crate::format_file::StoreId;
-use crate::limits::{LANES, MAX_CHILDREN, MAX_COMMIT};
+use crate::limits::{LANES, MAX_CHILDREN, MAX_COMMIT, MAX_SEQUENCE};
 use crate::object::reference_to;
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::task_id::TaskId;
@@ -83,6 +83,9 @@ impl Commit {
         if self.children.len() > MAX_CHILDREN || length as u64 > MAX_COMMIT {
             return Err(CommitError("it has too many children or packs"));
         }
+        if self.sequence > MAX_SEQUENCE {
+            return Err(CommitError("no other can follow it in its lane"));
+        }
         let mut bytes = Vec::with_capacity(length);
         self.encode_fixed(&mut bytes);
         self.packs.iter().for_each(|pack| bytes.extend(pack.as_bytes()));
@@ -148,7 +151,7 @@ fn decode_unchecked(bytes: &[u8]) -> Option<Commit> {
     let sequence = le_u64(bytes, 80);
     let pack_count = usize::from(u16::from_le_bytes(array(bytes, 160)?));
     let children_at = FIXED_LEN + 32 * pack_count;
-    if lane >= LANES || sequence == 0 {
+    if lane >= LANES || !(1..=MAX_SEQUENCE).contains(&sequence) {
         return None;
     }
     Some(Commit {
@@ -237,6 +240,9 @@ mod tests {
             changed[at..].iter_mut().take(if at == 72 { 8 } else { 1 }).for_each(|byte| *byte = value);
             assert!(Commit::decode(&changed).is_err(), "byte {at}");
         }
+        let numbered = |sequence| Commit { sequence, ..commit() }.encode();
+        assert!(numbered(MAX_SEQUENCE).is_ok_and(|bytes| Commit::decode(&bytes).is_ok()));
+        assert!(numbered(MAX_SEQUENCE + 1).is_err(), "no other could follow it");
         let mut record_with_subject = bytes.clone();
         record_with_subject[130] = 1;
         assert!(Commit::decode(&record_with_subject).is_err());

@@ -26,6 +26,8 @@ pub const MAX_FRAME: u64 = MIB + 8 * KIB;
 pub const MAX_WINDOW: u64 = 8 * MIB;
 /// A pack is sealed before it would grow over this, in bytes.
 pub const MAX_PACK: u64 = 64 * MIB;
+/// Greatest number of a COMMIT in its lane, so that the next one can always be counted.
+pub const MAX_SEQUENCE: u64 = u64::MAX - 1;
 /// Most direct children of a record.
 pub const MAX_CHILDREN: usize = 64;
 /// Lanes that can be written at the same time.

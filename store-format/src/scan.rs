@@ -139,7 +139,7 @@ impl<'a, R: ReadAt + ?Sized> Scanner<'a, R> {
     fn has_payload(&self, offset: u64, header: &EntryHeader) -> io::Result<bool> {
         let mut at = offset + HEADER_LEN as u64;
         let end = offset + header.entry_length();
-        let mut buffer = vec![0; SEARCH_WINDOW];
+        let mut buffer = search_buffer(end - at);
         let mut crc = 0;
         while at < end {
             let length = (end - at).min(SEARCH_WINDOW as u64) as usize;
@@ -151,7 +151,7 @@ impl<'a, R: ReadAt + ?Sized> Scanner<'a, R> {
     }
 
     fn find_magic(&self, from: u64) -> io::Result<Option<u64>> {
-        let mut buffer = vec![0; SEARCH_WINDOW];
+        let mut buffer = search_buffer(self.end.saturating_sub(from));
         let mut at = from;
         while at + MAGIC.len() as u64 <= self.end {
             let length = (self.end - at).min(SEARCH_WINDOW as u64) as usize;
@@ -181,6 +181,12 @@ impl<'a, R: ReadAt + ?Sized> Scanner<'a, R> {
         let at = usize::try_from(offset.checked_sub(self.window_at)?).ok()?;
         self.window.get(at..at.checked_add(HEADER_LEN)?)?.try_into().ok()
     }
+}
+
+/// To go through so many bytes window by window: content may hold thousands of candidates, most of them short.
+fn search_buffer(length: u64) -> Vec<u8> {
+    // At most `SEARCH_WINDOW`.
+    vec![0; length.min(SEARCH_WINDOW as u64) as usize]
 }
 
 /// Fills `buffer` from `offset` on; an end before that is an error.

@@ -17,14 +17,21 @@ fn names_in(directory: &str) -> BTreeSet<String> {
     entries.map(|entry| entry.expect("list a directory").file_name().into_string().expect("a plain name")).collect()
 }
 
+/// Whether the fuzzer named a file, by the SHA-1 of what is in it; a person's name says what the file showed.
+fn is_found(file: &str) -> bool {
+    file.len() == 40 && file.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 #[test]
-fn every_target_survives_every_file_of_every_corpus() {
+fn every_target_survives_its_corpus_and_what_people_put_into_the_others() {
     for corpus in names_in("corpus") {
         for file in names_in(&format!("corpus/{corpus}")) {
             let bytes = fs::read(fuzz().join("corpus").join(&corpus).join(&file)).expect("read a corpus file");
             for (target, _) in targets::TARGETS {
-                println!("{target} with {corpus}/{file}");
-                targets::run(target, &bytes);
+                if target == corpus || !is_found(&file) {
+                    println!("{target} with {corpus}/{file}");
+                    targets::run(target, &bytes);
+                }
             }
         }
     }

@@ -8,6 +8,7 @@ use isobox_domain::verification::{DefectKind, Thoroughness};
 use isobox_ports::contract::sample::{draft, noise, record};
 use isobox_ports::{Attempts, Content, MendMode, MendedFile, Mender, ObjectStore, RecordLog, Role, Verifier};
 use isobox_store::{FsTaskStore, hook_steps};
+use isobox_store_format::entry::{EntryHeader, EntryKind};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs;
@@ -214,4 +215,24 @@ fn a_run_that_ends_while_a_repair_looks_for_what_is_damaged_is_recorded_at_once(
     let store = open(records.path());
     assert_eq!(store.list().unwrap().filter(Result::is_ok).count() as u64, 2 + puts.get());
     assert!(store.verify(Thoroughness::Deep, &|_| {}).unwrap().is_sound());
+}
+
+#[test]
+fn many_damaged_entries_that_no_commit_follows_are_not_each_looked_for_anew() {
+    let records = tempfile::tempdir().unwrap();
+    let store = FsTaskStore::create(records.path()).unwrap();
+    let content = publish(&store, 1, b"output");
+    let mut lane = fs::OpenOptions::new().append(true).open(records.path().join("store/lanes/lane-00.pack")).unwrap();
+    let empty = EntryHeader::raw(EntryKind::Artifact, b"");
+    for n in 1..=200 {
+        lane.write_all(&EntryHeader { id: ContentId::new([n; 32]), ..empty }.encode()).unwrap();
+    }
+    let looks = Rc::new(Cell::new(0));
+    let counted = Rc::clone(&looks);
+    hook_steps(move |step| counted.set(counted.get() + u32::from(step == "knows better where to read")));
+    let mended = mend(&open(records.path()), &Copies::new());
+    hook_steps(|_| {});
+    assert_eq!(mended.iter().map(|file| file.lost.len()).sum::<usize>(), 200);
+    assert!(looks.get() < 10, "{} looks", looks.get());
+    assert_eq!(read(&store, &content.id), Some(b"output".to_vec()));
 }

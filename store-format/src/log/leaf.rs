@@ -1,7 +1,7 @@
 //! A leaf of the log in bytes: of one length, and in one spelling.
 
 use crate::entry::{le_u32, le_u64};
-use crate::limits::LANES;
+use crate::limits::{LANES, MAX_SEQUENCE};
 use isobox_domain::content::ContentId;
 use isobox_domain::log::{LeafKind, LogLeaf};
 use isobox_domain::task_id::TaskId;
@@ -49,6 +49,6 @@ pub fn decode_leaf(bytes: &[u8]) -> Option<LogLeaf> {
         time: Timestamp::from_unix_ms(le_u64(bytes, 24))?,
     };
     let is_told = kind != LeafKind::Lost || leaf == LogLeaf::lost(leaf.lane, leaf.sequence, leaf.time);
-    let is_sound = leaf.lane < LANES && leaf.sequence > 0 && is_told && encode_leaf(&leaf) == *bytes;
-    is_sound.then_some(leaf)
+    let is_in_range = leaf.lane < LANES && (1..=MAX_SEQUENCE).contains(&leaf.sequence);
+    (is_in_range && is_told && encode_leaf(&leaf) == *bytes).then_some(leaf)
 }

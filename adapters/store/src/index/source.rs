@@ -46,7 +46,7 @@ impl Source {
     /// Takes in a file that was not known, from its table if it has a sound one.
     pub(super) fn open(layout: &Layout, pack: Pack, file: &File, keep: Keep) -> io::Result<Self> {
         let metadata = file.metadata()?;
-        let table = find_table(layout, pack, file, metadata.len(), keep)?;
+        let table = find_table(layout, pack, file, readable(metadata.len()), keep)?;
         let contents = contents_behind(table.as_ref());
         let is_unsaved = layout.tables == Tables::Untouched;
         let (inode, filter) = (metadata.ino(), EventFilter::default());
@@ -232,7 +232,7 @@ fn contents_behind(table: Option<&Table>) -> Contents {
 pub(super) fn scan_whole(layout: &Layout, pack: Pack) -> io::Result<Contents> {
     let file = pack.open(layout)?;
     let mut contents = Contents::default();
-    contents.scan(layout.format.store, pack, &file, file.metadata()?.len())?;
+    contents.scan(layout.format.store, pack, &file, readable(file.metadata()?.len()))?;
     Ok(contents)
 }
 

@@ -9,6 +9,7 @@ use isobox_domain::record::RecordEntry;
 use isobox_domain::task_id::TaskId;
 use isobox_domain::timestamp::Timestamp;
 use isobox_store_format::entry::EntryKind;
+use isobox_store_format::limits::{LANES, MAX_SEQUENCE};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
@@ -19,6 +20,9 @@ const ENTRY: u64 = 42;
 const ROW: u64 = 61;
 const EVENT: u64 = 64;
 const PRUNED: u64 = 32;
+/// Most packs that are named, and most pieces of damage, that a table is believed: they are kept in memory. A pack with more of
+/// them is gone through.
+const MOST_KEPT: u32 = 1 << 16;
 const CERTAIN: u8 = 1;
 const LOOSE: u8 = 2;
 const MEMBER: u8 = 4;
@@ -125,9 +129,13 @@ impl Table {
         let (entries, rows, events, alone, pruned) = (entries?, rows?, events?, alone?, pruned?);
         let fan_out = (0..256).map(|_| reader.u32()).collect::<io::Result<_>>()?;
         reader.at = pruned_at(entries, rows, events) + PRUNED * u64::from(pruned);
-        let named = (0..named?).map(|_| reader.id()).collect::<io::Result<_>>()?;
-        let damage = (0..damage?).map(|_| reader.damage(pack)).collect::<io::Result<_>>()?;
-        let chain_ends = (0..chains?).map(|_| reader.chain_end()).collect::<io::Result<_>>()?;
+        let (named, damage, chains) = (named?, damage?, chains?);
+        if named > MOST_KEPT || damage > MOST_KEPT {
+            return Err(invalid());
+        }
+        let named = (0..named).map(|_| reader.id()).collect::<io::Result<_>>()?;
+        let damage = (0..damage).map(|_| reader.damage(pack)).collect::<io::Result<_>>()?;
+        let chain_ends = (0..chains).map(|_| reader.chain_end()).collect::<io::Result<_>>()?;
         Ok(Self { file, covered, belongs_to, entries, rows, events, pruned, alone, fan_out, named, damage, chain_ends })
     }
 
@@ -323,10 +331,50 @@ impl Reader {
 
     fn chain_end(&mut self) -> io::Result<(u8, ChainEnd)> {
         let ([lane], sequence, time, id) = (self.array()?, self.u64()?, self.time()?, self.id()?);
-        Ok((lane, ChainEnd { id, sequence, time }))
+        // What no COMMIT says, no table says.
+        let is_in_range = lane < LANES && (1..=MAX_SEQUENCE).contains(&sequence);
+        is_in_range.then_some((lane, ChainEnd { id, sequence, time })).ok_or_else(invalid)
     }
 }
 
 fn invalid() -> io::Error {
     io::ErrorKind::InvalidData.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::sync::Arc;
+
+    fn opened(contents: &Contents) -> io::Result<Table> {
+        let pack = Pack::Lane(0);
+        let mut file = tempfile::tempfile()?;
+        file.write_all(&encode(contents, 0, &ContentId::new([1; 32])))?;
+        Table::open(PagedFile::Kept(Arc::new(file)), pack)
+    }
+
+    #[test]
+    fn a_table_that_takes_more_memory_than_a_table_should_is_not_believed() {
+        let piece = Damage { pack: Pack::Lane(0), offset: 1, end: 2, record: None };
+        let damaged = |pieces| Contents { damage: vec![piece.clone(); pieces], ..Contents::default() };
+        let most = MOST_KEPT as usize;
+        assert_eq!(opened(&damaged(most)).unwrap().damage.len(), most);
+        assert_eq!(opened(&damaged(most + 1)).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        let id = |n: u32| ContentId::new(std::array::from_fn(|at| n.to_le_bytes()[at % 4]));
+        let named = Contents { named: (0..=MOST_KEPT).map(id).collect(), ..Contents::default() };
+        assert_eq!(opened(&named).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn an_end_of_a_chain_that_no_commit_can_be_is_not_believed() {
+        let time = Timestamp::from_unix_ms(1_800_000_000_000).unwrap();
+        for (lane, sequence, is_believed) in
+            [(0, 1, true), (31, MAX_SEQUENCE, true), (32, 1, false), (0, 0, false), (0, MAX_SEQUENCE + 1, false)]
+        {
+            let end = ChainEnd { id: ContentId::new([2; 32]), sequence, time };
+            let contents = Contents { chain_ends: [(lane, end)].into(), ..Contents::default() };
+            assert_eq!(opened(&contents).is_ok(), is_believed, "lane {lane}, sequence {sequence}");
+        }
+    }
 }

@@ -72,6 +72,8 @@ impl FsTaskStore {
         let shown = pack.shown(&self.shared.layout);
         let lane = self.hold_lane(pack, mode)?;
         let Some(file) = self.open_pack(pack)? else { return Ok(None) };
+        // What is asked for now is what is there now: each entry is looked for in it.
+        drop(self.shared.fresh_index()?);
         let damaged = self.damaged_entries(&file, pack, find).map_err(failed("read", &shown))?;
         if damaged.restored.is_empty() && damaged.lost.is_empty() {
             return Ok(None);
