@@ -102,6 +102,8 @@ impl Batch<'_> {
         command.args(&arguments[1..]).current_dir(files).env("HOME", self.scratch);
         command.env("GIT_DIR", repository).env("GIT_WORK_TREE", files);
         command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+        // A gc of its own accord would be under way when it is asked for one.
+        command.env("GIT_CONFIG_COUNT", "1").env("GIT_CONFIG_KEY_0", "gc.auto").env("GIT_CONFIG_VALUE_0", "0");
         for who in ["AUTHOR", "COMMITTER"] {
             command.env(format!("GIT_{who}_NAME"), "Ana").env(format!("GIT_{who}_EMAIL"), "ana@example.com");
         }

@@ -86,12 +86,14 @@ impl Run<'_> {
     }
 
     /// Puts everything by one writer, and by many at once.
+    #[expect(clippy::print_stdout, reason = "a run takes long")]
     fn put_round(&self, kind: &Kind, figures: &mut Figures) {
         let parts = &self.work.parts;
         let (one, many) = (self.empty(kind, "one"), self.empty(kind, "many"));
         let put_s = figures.seconds(self.bench.race(&[(kind.writer)(&one, parts)]));
         let writers: Vec<_> = parts.iter().map(|part| (kind.writer)(&many, std::slice::from_ref(part))).collect();
         let put_by_many_s = figures.seconds(self.bench.race(&writers));
+        println!("{}: {put_s:.2} s by one writer, {put_by_many_s:.2} s by {PARTS}", kind.name);
         least(&mut figures.put_s, put_s);
         least(&mut figures.put_by_many_s, put_by_many_s);
     }

@@ -43,7 +43,7 @@ fn main() {
         return helper::help(arguments);
     }
     let tasks = std::env::var(TASKS).map_or(MANY, |tasks| tasks.parse().expect("a number"));
-    let many = Scale { tasks, rounds: 3, parts_by_process: 8, large_bytes: 1 << 30 };
+    let many = Scale { tasks, rounds: 2, parts_by_process: 8, large_bytes: 1 << 30 };
     let trials = vec![
         Trial::test("a_few_tasks_are_flushed_once_and_stored_in_less_room_than_git_takes", || {
             compare(QUICK, |asked| asked == Asked::Always)
