@@ -8,47 +8,43 @@ use std::io;
 use zstd::zstd_safe;
 
 const LEVEL: i32 = 3;
-const SOLID_LEVEL: i32 = 6;
+const SOLID_LEVEL: i32 = 9;
 const FRAME_MAGIC: u32 = 0xfd2f_b528;
 const HAS_CHECKSUM: u8 = 1 << 2;
 const IS_SINGLE_SEGMENT: u8 = 1 << 5;
 
-/// Turns raw bytes into frames and entries. Keeps its working memory, about 1.3 MB, from one to the next.
+/// Turns raw bytes into frames and entries.
+#[derive(Debug)]
 pub struct Compressor {
-    inner: zstd::bulk::Compressor<'static>,
-}
-
-impl std::fmt::Debug for Compressor {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Compressor")
-    }
+    level: i32,
 }
 
 impl Compressor {
     /// Prepares one. Errs only when memory is short.
-    pub fn new() -> std::io::Result<Self> {
-        let mut inner = zstd::bulk::Compressor::new(LEVEL)?;
-        inner.include_checksum(true)?;
-        inner.include_contentsize(true)?;
-        inner.include_dictid(false)?;
-        Ok(Self { inner })
+    pub fn new() -> io::Result<Self> {
+        Self::of_level(LEVEL)
     }
 
     /// Prepares one that takes several times as long and makes frames of much raw content smaller.
-    pub fn solid() -> std::io::Result<Self> {
-        let mut solid = Self::new()?;
-        solid.inner.set_compression_level(SOLID_LEVEL)?;
-        Ok(solid)
+    pub fn solid() -> io::Result<Self> {
+        Self::of_level(SOLID_LEVEL)
+    }
+
+    fn of_level(level: i32) -> io::Result<Self> {
+        with_compressor(|_| Ok(Self { level }))
     }
 
     /// One frame with all of `raw`.
-    pub fn frame(&mut self, raw: &[u8]) -> std::io::Result<Vec<u8>> {
-        self.inner.compress(raw)
+    pub fn frame(&mut self, raw: &[u8]) -> io::Result<Vec<u8>> {
+        with_compressor(|compressor| {
+            compressor.set_compression_level(self.level)?;
+            compressor.compress(raw)
+        })
     }
 
     /// The entry of `raw`, at most [`MAX_PACKED_RAW`] long: its header, and its payload as a frame where that is
     /// shorter. COMMITs and references to large files stay raw.
-    pub fn entry(&mut self, kind: EntryKind, raw: &[u8]) -> std::io::Result<(EntryHeader, Vec<u8>)> {
+    pub fn entry(&mut self, kind: EntryKind, raw: &[u8]) -> io::Result<(EntryHeader, Vec<u8>)> {
         let is_raw = matches!(kind, EntryKind::Commit | EntryKind::Large);
         let frame = if is_raw { None } else { Some(self.frame(raw)?) };
         let frame = frame.filter(|frame| frame.len() < raw.len());
@@ -102,8 +98,28 @@ pub(crate) fn decode_frame_up_to(stored: &[u8], raw_length: u64, most: u64) -> R
 }
 
 thread_local! {
-    /// The working memory of a thread, about 160 KB: to make it anew costs more than to decompress a record.
+    /// The working memory of a thread, about 1.3 MB: to make it anew costs more than to compress a record.
+    static COMPRESSOR: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
+    /// The same, about 160 KB, for what is read.
     static DECOMPRESSOR: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
+fn with_compressor<T>(work: impl FnOnce(&mut zstd::bulk::Compressor<'static>) -> io::Result<T>) -> io::Result<T> {
+    COMPRESSOR.with_borrow_mut(|compressor| {
+        let compressor = match compressor {
+            Some(compressor) => compressor,
+            none => none.insert(prepared()?),
+        };
+        work(compressor)
+    })
+}
+
+fn prepared() -> io::Result<zstd::bulk::Compressor<'static>> {
+    let mut compressor = zstd::bulk::Compressor::new(LEVEL)?;
+    compressor.include_checksum(true)?;
+    compressor.include_contentsize(true)?;
+    compressor.include_dictid(false)?;
+    Ok(compressor)
 }
 
 fn decompress(stored: &[u8], raw_length: usize) -> io::Result<Vec<u8>> {

@@ -6,6 +6,7 @@ use crate::error::{error, failed};
 use crate::journal::{Journal, Replayed};
 use crate::output::{self, Output, role_name};
 use crate::room;
+use crate::spare;
 use crate::staging::{SharedStaging, Staging, hold};
 use crate::store::Shared;
 use isobox_domain::content::{ContentId, ContentRef};
@@ -64,7 +65,10 @@ impl FsAttempt {
 
     /// Removes everything.
     pub(crate) fn remove(self) -> Result<(), StoreError> {
-        self.store.layout.tmp()?.remove_dir(&self.name).map_err(failed("remove attempt", &self.shown()))
+        let (layout, name) = (&self.store.layout, &self.name);
+        let tmp = layout.tmp()?;
+        let remove = || if spare::keep(layout, &tmp, name)? { Ok(()) } else { tmp.remove_dir(name) };
+        remove().map_err(failed("remove attempt", &self.shown()))
     }
 
     fn take(&self, what: Taken) -> Result<(), StoreError> {

@@ -5,8 +5,10 @@ use crate::dir::{Access, Dir};
 use crate::error::{error, failed};
 use crate::journal::Journal;
 use crate::lane::require_usable;
+use crate::layout::Layout;
 use crate::locks::{BEGIN, Sharing, lock, open_all, try_lock};
 use crate::random::random_name;
+use crate::spare;
 use crate::store::{FsTaskStore, Shared};
 use isobox_domain::content::ContentId;
 use isobox_domain::record::TaskRecord;
@@ -59,7 +61,7 @@ fn begin(store: &Arc<Shared>, draft: &TaskRecord) -> Result<FsAttempt, StoreErro
     let _beginning = lock(&layout.locks()?, BEGIN, Sharing::Shared)?;
     let tmp = layout.tmp()?;
     let name = random_name().map_err(failed("read", "/dev/urandom"))?;
-    let begun = begin_in(&tmp, &name, draft);
+    let begun = begin_in(layout, &tmp, &name, draft);
     let (dir, journal) = begun.map_err(|e| {
         remove_quietly(&tmp, &name);
         failed("begin attempt", &tmp.shown(&name))(e)
@@ -67,16 +69,25 @@ fn begin(store: &Arc<Shared>, draft: &TaskRecord) -> Result<FsAttempt, StoreErro
     Ok(FsAttempt::new(Arc::clone(store), name, dir, journal, draft.clone()))
 }
 
-fn begin_in(tmp: &Dir, name: &str, draft: &TaskRecord) -> io::Result<(Dir, Journal)> {
-    // Root's attempt stays root's in another user's store: so does its Workspace, which that user could not capture.
-    tmp.make_own_dir(name)?;
-    let dir = tmp.dir(name)?;
+fn begin_in(layout: &Layout, tmp: &Dir, name: &str, draft: &TaskRecord) -> io::Result<(Dir, Journal)> {
+    let dir = match spare::take(layout, tmp, name) {
+        Some(dir) => dir,
+        None => make_dir(tmp, name)?,
+    };
     let file = dir.file(JOURNAL, Access::CreateNew)?;
     // Whoever looks for dead attempts holds it for a moment at most.
     file.lock()?;
     let mut journal = Journal::new(file);
     journal.draft(draft)?;
     Ok((dir, journal))
+}
+
+fn make_dir(tmp: &Dir, name: &str) -> io::Result<Dir> {
+    // What was there instead was as good for nobody.
+    tmp.remove_dir(name)?;
+    // Root's attempt stays root's in another user's store: so does its Workspace, which that user could not capture.
+    tmp.make_own_dir(name)?;
+    tmp.dir(name)
 }
 
 fn take_over(store: &Arc<Shared>, tmp: &Dir, name: &str) -> Result<Option<FsAttempt>, StoreError> {
@@ -114,7 +125,11 @@ fn open_dead(tmp: &Dir, name: &str) -> io::Result<Option<(Dir, Option<File>)>> {
     if metadata.uid() != nix::unistd::geteuid().as_raw() {
         return Ok(Some((dir, None)));
     }
-    // Its owner may have removed it between the open and the lock.
+    // Its owner may have removed it between the open and the lock; or it is another attempt's by now, which got the directory
+    // and is found under its own name.
+    if !dir.is_named(tmp, name)? {
+        return Ok(Some((dir, None)));
+    }
     let is_left = metadata.nlink() > 0;
     Ok((!is_left || metadata.len() > 0).then_some((dir, is_left.then_some(file))))
 }

@@ -7,11 +7,14 @@ use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, openat, renameat};
 use nix::sys::stat::{Mode, SFlag, fstat, fstatat, mkdirat};
 use nix::unistd::{LinkatFlags, UnlinkatFlags, linkat, unlinkat};
-use std::ffi::OsStr;
+use rustix::fs::RawDir;
+use std::ffi::{CStr, OsStr};
 use std::fs::File;
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// How a file is opened.
@@ -28,6 +31,8 @@ pub(crate) enum Access {
     /// For reading and writing; one that is there is removed first. Never emptied in place: a large artifact that was
     /// linked into the store is the same file.
     Fresh,
+    /// For reading and writing; one that is there serves if it is empty, else it is removed first.
+    Empty,
 }
 
 /// An open directory.
@@ -82,16 +87,27 @@ impl Dir {
 
     /// Opens a file in this directory; one that is made has mode 0600, and the owner of the directory.
     pub(crate) fn file(&self, name: &str, access: Access) -> io::Result<File> {
-        if access == Access::Fresh {
+        if access == Access::Empty
+            && let Some(file) = self.find_empty(name)
+        {
+            return Ok(file);
+        }
+        if matches!(access, Access::Fresh | Access::Empty) {
             self.remove_file(name)?;
         }
         let file = match access {
             Access::Read => self.open_file(name, OFlag::O_RDONLY)?,
             Access::Existing => self.open_file(name, OFlag::O_RDWR)?,
             Access::Create => self.open_or_make_file(name)?,
-            Access::CreateNew | Access::Fresh => self.make_file(name)?,
+            Access::CreateNew | Access::Fresh | Access::Empty => self.make_file(name)?,
         };
         if file.metadata()?.is_file() { Ok(file) } else { Err(no_file()) }
+    }
+
+    fn find_empty(&self, name: &str) -> Option<File> {
+        let file = self.open_file(name, OFlag::O_RDWR).ok()?;
+        let metadata = file.metadata().ok()?;
+        (metadata.is_file() && metadata.len() == 0 && metadata.nlink() == 1).then_some(file)
     }
 
     fn open_or_make_file(&self, name: &str) -> io::Result<File> {
@@ -153,17 +169,37 @@ impl Dir {
 
     /// The names in this directory that are UTF-8, in no order; isobox makes no others.
     pub(crate) fn names(&self) -> io::Result<Vec<String>> {
-        let mut dir = nix::dir::Dir::openat(&self.fd, ".", DIRECTORY, Mode::empty())?;
         let mut names = Vec::new();
-        for entry in dir.iter() {
-            if let Ok(name) = entry?.file_name().to_str()
-                && name != "."
-                && name != ".."
-            {
-                names.push(name.to_owned());
+        self.for_each_name(|name| names.extend(name.to_str().ok().map(str::to_owned)))?;
+        Ok(names)
+    }
+
+    fn for_each_name(&self, mut take: impl FnMut(&CStr)) -> io::Result<()> {
+        // Opened once more: how far a directory was read is the same for all who share a descriptor.
+        let dir = openat(&self.fd, ".", DIRECTORY, Mode::empty())?;
+        let mut buffer = [MaybeUninit::uninit(); 8192];
+        let mut entries = RawDir::new(dir, &mut buffer);
+        while let Some(entry) = entries.next() {
+            let entry = entry?;
+            if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
+                take(entry.file_name());
             }
         }
-        Ok(names)
+        Ok(())
+    }
+
+    /// Whether this directory has no names but `known` ones.
+    pub(crate) fn has_only(&self, known: &[&str]) -> io::Result<bool> {
+        let mut has_only = true;
+        self.for_each_name(|name| has_only &= known.iter().any(|known| known.as_bytes() == name.to_bytes()))?;
+        Ok(has_only)
+    }
+
+    /// Whether this directory is the one that is called `name` in `parent`.
+    pub(crate) fn is_named(&self, parent: &Dir, name: &str) -> io::Result<bool> {
+        let (own, named) = (fstat(self)?, fstatat(&parent.fd, name, AtFlags::AT_SYMLINK_NOFOLLOW));
+        let named = absent_is_none(named.map_err(io::Error::from))?;
+        Ok(named.is_some_and(|named| (named.st_dev, named.st_ino) == (own.st_dev, own.st_ino)))
     }
 
     /// The inode and the length of a file in this directory, `None` where there is none.

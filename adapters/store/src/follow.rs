@@ -6,10 +6,10 @@ use crate::output::{NUMBER_LEN, piece_name, role_name};
 use isobox_ports::{Flow, Role};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::Arc;
 
 /// Bytes of a piece that are handed over at once.
@@ -21,12 +21,13 @@ pub(crate) fn follow(dir: &Dir, journal: &File, receive: &mut dyn FnMut(Role, &[
     let watched = format!("/proc/self/fd/{}", dir.as_fd().as_raw_fd());
     inotify::add_watch(&changes, watched.as_str(), WatchFlags::CREATE | WatchFlags::MODIFY)?;
     let ended = end_of(journal)?;
+    let files = Files { dir, journal };
     let mut outputs = [Follower::new(Role::Stdout), Follower::new(Role::Stderr)];
     loop {
         // Looked at first: what was written until then is read below.
         let is_over = is_readable(&ended)?;
         for output in &mut outputs {
-            if output.hand_over(dir, receive)? == Flow::Closed {
+            if output.hand_over(files, receive)? == Flow::Closed {
                 return Ok(());
             }
         }
@@ -68,6 +69,31 @@ fn wait(mut changes: &File, ended: &io::PipeReader) -> io::Result<()> {
     }
 }
 
+/// Whether the attempt of this journal has ended and is being cleared up.
+pub(crate) fn is_gone(journal: &File) -> io::Result<bool> {
+    Ok(journal.metadata()?.nlink() == 0)
+}
+
+/// The files of one attempt.
+#[derive(Clone, Copy)]
+struct Files<'a> {
+    dir: &'a Dir,
+    journal: &'a File,
+}
+
+impl Files<'_> {
+    /// The file `name`, which is nobody else's while it is open. Another attempt gets the directory, and empty files in it,
+    /// when this one is gone: they count for nothing then.
+    fn find(self, name: &str) -> io::Result<Option<File>> {
+        let Some(file) = self.dir.find_file(name)? else { return Ok(None) };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(if is_gone(self.journal)? { None } else { Some(file) }),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
 /// How far an output was handed over.
 struct Follower {
     role: Role,
@@ -86,11 +112,11 @@ impl Follower {
     }
 
     /// Hands over everything that is there.
-    fn hand_over(&mut self, dir: &Dir, receive: &mut dyn FnMut(Role, &[u8]) -> Flow) -> io::Result<Flow> {
+    fn hand_over(&mut self, files: Files<'_>, receive: &mut dyn FnMut(Role, &[u8]) -> Flow) -> io::Result<Flow> {
         if self.piece.is_none() {
-            self.piece = dir.find_file(&piece_name(role_name(self.role)))?;
+            self.piece = files.find(&piece_name(role_name(self.role)))?;
         }
-        while let Some(bytes) = self.next(dir)? {
+        while let Some(bytes) = self.next(files)? {
             if !bytes.is_empty() && receive(self.role, &bytes) == Flow::Closed {
                 return Ok(Flow::Closed);
             }
@@ -99,12 +125,12 @@ impl Follower {
     }
 
     /// The next bytes; `None` if there are none yet.
-    fn next(&mut self, dir: &Dir) -> io::Result<Option<Vec<u8>>> {
+    fn next(&mut self, files: Files<'_>) -> io::Result<Option<Vec<u8>>> {
         let Some(piece) = &self.piece else { return Ok(None) };
         match read_number(piece)? {
             Some(number) if number == self.number => self.next_of_piece(),
             // The piece that is next has become a frame.
-            Some(number) if number > self.number => self.rest_of_frame(dir),
+            Some(number) if number > self.number => self.rest_of_frame(files),
             // Its file was emptied for the next one, and gets its number now.
             _ => Ok(None),
         }
@@ -126,9 +152,9 @@ impl Follower {
         }
     }
 
-    fn rest_of_frame(&mut self, dir: &Dir) -> io::Result<Option<Vec<u8>>> {
+    fn rest_of_frame(&mut self, files: Files<'_>) -> io::Result<Option<Vec<u8>>> {
         if self.frames.is_none() {
-            self.frames = dir.find_file(role_name(self.role))?.map(Arc::new);
+            self.frames = files.find(role_name(self.role))?.map(Arc::new);
         }
         let Some(frames) = &self.frames else { return Ok(None) };
         let Some((mut raw, next)) = frame_at(frames, self.frame_offset)? else { return Ok(None) };

@@ -33,6 +33,7 @@ mod publish;
 mod random;
 mod record_log;
 mod room;
+mod spare;
 mod staging;
 mod stat;
 mod steps;

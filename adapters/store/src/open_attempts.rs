@@ -3,7 +3,7 @@
 use crate::attempts::{JOURNAL, find_directory};
 use crate::dir::{Access, Dir, absent_is_none};
 use crate::error::failed;
-use crate::follow;
+use crate::follow::{self, is_gone};
 use crate::holder;
 use crate::journal::{Journal, Replayed};
 use crate::store::FsTaskStore;
@@ -49,8 +49,8 @@ fn look_at(tmp: &Dir, name: &str) -> io::Result<Option<FsOpenAttempt>> {
     let Some(journal) = absent_is_none(dir.file(JOURNAL, Access::Read))? else { return Ok(None) };
     let is_running = is_locked(&journal)?;
     let (_, Replayed { draft, notes, .. }) = Journal::replay(journal.try_clone()?)?;
-    // It ended while it was looked at, or has only just begun.
-    if is_gone(&journal)? {
+    // It ended while it was looked at, or has only just begun. Another one that got its directory has another name.
+    if is_gone(&journal)? || !dir.is_named(tmp, name)? {
         return Ok(None);
     }
     let subject = tmp.shown(name);
@@ -65,11 +65,6 @@ fn is_locked(journal: &File) -> io::Result<bool> {
         Err(TryLockError::WouldBlock) => Ok(true),
         Err(TryLockError::Error(error)) => Err(error),
     }
-}
-
-fn is_gone(journal: &File) -> io::Result<bool> {
-    use std::os::unix::fs::MetadataExt;
-    Ok(journal.metadata()?.nlink() == 0)
 }
 
 impl OpenAttempt for FsOpenAttempt {

@@ -55,12 +55,16 @@ impl Output {
         let file = match &mut self.piece {
             Some(file) => file,
             empty => {
-                let file = self.dir.file(&piece_name(&self.name), Access::Fresh)?;
+                let file = self.dir.file(&piece_name(&self.name), Access::Empty)?;
                 empty.insert(file)
             }
         };
         if at == NUMBER_LEN {
-            file.set_len(0)?;
+            // Only where there is something to cut: what was cut is written to the disk as soon as it is closed, although it
+            // is removed a moment later (ext4(5), "auto_da_alloc").
+            if number > 0 {
+                file.set_len(0)?;
+            }
             file.write_all_at(&number.to_le_bytes(), 0)?;
         }
         file.write_all_at(bytes, at)
@@ -125,6 +129,9 @@ fn read_piece(file: File, expected: u64) -> io::Result<Option<Vec<u8>>> {
     let number = bytes.first_chunk().map(|number| u64::from_le_bytes(*number));
     Ok((number == Some(expected)).then(|| bytes.split_off(NUMBER_LEN as usize)))
 }
+
+/// The file names of the pieces of a workload's streams.
+pub(crate) const PIECES: [&str; 2] = ["stdout.piece", "stderr.piece"];
 
 /// The file name of the piece that is being written.
 pub(crate) fn piece_name(name: &str) -> String {

@@ -1,4 +1,4 @@
-//! What an attempt has staged: one file for everything small, and one for each large artifact.
+//! What an attempt has staged: a little in memory, one file for everything else that is small, and one for each large artifact.
 
 use crate::dir::{Access, Dir};
 use crate::pack_scan::read_payload;
@@ -15,6 +15,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const SMALL: &str = "staged";
 /// How many ids are remembered so that equal content is staged once, at 32 bytes each.
 pub(crate) const REMEMBERED: usize = 1 << 16;
+/// So many bytes of small entries are kept in memory. Most attempts stage no more, and need no file for them: nothing that
+/// was staged whole is looked for after a kill.
+const IN_MEMORY: u64 = 1 << 18;
 
 /// A large artifact in the attempt's directory.
 #[derive(Clone, Debug)]
@@ -29,8 +32,11 @@ pub(crate) struct StagedLarge {
 #[derive(Debug)]
 pub(crate) struct Staging {
     dir: Arc<Dir>,
+    kept: Vec<(EntryHeader, Vec<u8>)>,
+    kept_length: u64,
+    /// For small entries for which there is no room in memory.
     file: Option<File>,
-    length: u64,
+    file_length: u64,
     compressor: Option<Compressor>,
     remembered: HashSet<ContentId>,
     large: Vec<StagedLarge>,
@@ -48,8 +54,17 @@ pub(crate) fn hold(staging: &SharedStaging) -> MutexGuard<'_, Staging> {
 impl Staging {
     /// Stages into `dir`, over what a dead owner may have staged there.
     pub(crate) fn new(dir: Arc<Dir>) -> Self {
-        let (compressor, file) = (None, None);
-        Self { dir, file, length: 0, compressor, remembered: HashSet::new(), large: Vec::new(), names: 0 }
+        Self {
+            dir,
+            kept: Vec::new(),
+            kept_length: 0,
+            file: None,
+            file_length: 0,
+            compressor: None,
+            remembered: HashSet::new(),
+            large: Vec::new(),
+            names: 0,
+        }
     }
 
     /// The attempt's directory.
@@ -59,7 +74,7 @@ impl Staging {
 
     /// How many bytes of small entries there are.
     pub(crate) fn length(&self) -> u64 {
-        self.length
+        self.kept_length + self.file_length
     }
 
     /// The large artifacts.
@@ -78,11 +93,17 @@ impl Staging {
         if self.remembered.contains(&reference.id) {
             return Ok(reference);
         }
-        let (header, stored) = self.compressor()?.entry(EntryKind::Artifact, raw)?;
-        let entry = [header.encode().as_slice(), &stored].concat();
-        let at = self.length;
-        self.file()?.write_all_at(&entry, at)?;
-        self.length += entry.len() as u64;
+        let (header, mut stored) = self.compressor()?.entry(EntryKind::Artifact, raw)?;
+        if self.kept_length + header.entry_length() <= IN_MEMORY {
+            self.kept_length += header.entry_length();
+            // A frame comes with room for one that is longer than its content.
+            stored.shrink_to_fit();
+            self.kept.push((header, stored));
+        } else {
+            let at = self.file_length;
+            self.file()?.write_all_at(&[header.encode().as_slice(), &stored].concat(), at)?;
+            self.file_length += header.entry_length();
+        }
         if self.remembered.len() < REMEMBERED {
             self.remembered.insert(reference.id);
         }
@@ -100,14 +121,15 @@ impl Staging {
         format!("large-{}", self.names)
     }
 
-    /// Hands every small entry to `take`, read back and verified.
+    /// Hands every small entry to `take`; what was on the disk is read back and verified.
     pub(crate) fn for_each_small<E>(
         &self,
         mut take: impl FnMut(&EntryHeader, &[u8]) -> Result<(), E>,
         failed: impl Fn(io::Error) -> E,
     ) -> Result<(), E> {
+        self.kept.iter().try_for_each(|(header, stored)| take(header, stored))?;
         let Some(file) = &self.file else { return Ok(()) };
-        let mut scanner = Scanner::new(file, 0, self.length);
+        let mut scanner = Scanner::new(file, 0, self.file_length);
         while let Some(found) = scanner.find_next().map_err(&failed)? {
             let Found::Entry { offset, header } = found else {
                 return Err(failed(io::Error::other("what was staged reads back damaged")));

@@ -1,7 +1,7 @@
 //! Sealing lanes that nobody writes to.
 
 use crate::error::failed;
-use crate::index::lane_name;
+use crate::index::{lane_name, remove_lane_table};
 use crate::lane::{Known, Lane, is_usable};
 use crate::locks::try_lock_lane;
 use crate::store::Shared;
@@ -22,6 +22,9 @@ pub(crate) fn seal_idle_lanes(store: &Shared) -> Result<(), StoreError> {
             let known = Known::of(&*store.fresh_index()?, number);
             // No lane has room for a whole pack more.
             drop(Lane::open(layout, (number, lock), MAX_PACK, known)?);
+            if remove_lane_table(layout, number).is_err() {
+                // It takes room, and misleads nobody.
+            }
         }
     }
     Ok(())

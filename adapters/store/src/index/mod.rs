@@ -14,6 +14,7 @@ mod table;
 pub(crate) use by_id::ById;
 pub(crate) use in_order::InOrder;
 pub(crate) use snapshot::Extent;
+pub(crate) use source::remove_lane_table;
 
 use crate::dir::{Access, Dir, is_no_file};
 use crate::error::{error, failed};

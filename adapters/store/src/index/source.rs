@@ -288,6 +288,12 @@ fn write_table(layout: &Layout, pack: Pack, bytes: &[u8]) -> io::Result<()> {
     placed
 }
 
+/// Removes the table of a lane that was sealed. It is no loss, and of no use.
+pub(crate) fn remove_lane_table(layout: &Layout, lane: u8) -> io::Result<()> {
+    let cache = layout.root.find_dir("cache")?;
+    cache.map_or(Ok(()), |cache| cache.remove_file(&lane_table_name(lane)))
+}
+
 fn lane_table_name(lane: u8) -> String {
     lane_name(lane).replace(".pack", ".idx")
 }

@@ -1,0 +1,61 @@
+//! Directories of attempts that are over, kept for those that begin. Where a directory or a file is made or removed, a file
+//! system may wait for the disk, as ext4 does that discards what it frees, or search for long: without a journal, it looks at
+//! every inode that was removed in the last minutes.
+
+use crate::attempts::JOURNAL;
+use crate::dir::{Access, Dir};
+use crate::layout::Layout;
+use crate::output::PIECES;
+use nix::sys::stat::fstat;
+use nix::unistd::geteuid;
+use rustix::fs::{RenameFlags, renameat_with};
+use std::io;
+
+/// So many are kept: more than that seldom begin or end at once.
+const MOST: usize = 8;
+/// Type and mode of a directory that only its owner reaches.
+const PRIVATE: u32 = 0o040_700;
+
+/// Makes one of them the directory `name` of `tmp`: with nothing in it but files for pieces. `None`: there is none that is as
+/// good as a fresh one.
+pub(crate) fn take(layout: &Layout, tmp: &Dir, name: &str) -> Option<Dir> {
+    let cache = layout.root.find_dir("cache").ok()??;
+    (0..MOST).find(|n| renameat_with(&cache, spare(*n), tmp, name, RenameFlags::NOREPLACE).is_ok())?;
+    tmp.dir(name).ok().filter(|dir| is_spare(dir).unwrap_or(false))
+}
+
+/// Keeps the directory `name` of `tmp` without what an attempt left in it; whether it did.
+pub(crate) fn keep(layout: &Layout, tmp: &Dir, name: &str) -> io::Result<bool> {
+    let (Some(dir), Some(cache)) = (tmp.find_dir(name)?, layout.root.find_dir("cache")?) else { return Ok(false) };
+    // First: what somebody finds here after that is not of the attempt.
+    dir.remove_file(JOURNAL)?;
+    for file in dir.names()? {
+        if !PIECES.contains(&file.as_str()) || !empty(&dir, &file).unwrap_or(false) {
+            dir.remove_file(&file)?;
+        }
+    }
+    // Whoever takes it has to be its owner: in another user's store, it is root's.
+    if !is_spare(&dir)? || fstat(&cache)?.st_uid != geteuid().as_raw() {
+        return Ok(false);
+    }
+    Ok((0..MOST).any(|n| renameat_with(tmp, name, &cache, spare(n), RenameFlags::NOREPLACE).is_ok()))
+}
+
+/// Empties a file; whether nobody was reading it, who may go on.
+fn empty(dir: &Dir, name: &str) -> io::Result<bool> {
+    let file = dir.file(name, Access::Existing)?;
+    let is_unread = file.try_lock().is_ok();
+    if is_unread {
+        file.set_len(0)?;
+    }
+    Ok(is_unread)
+}
+
+fn is_spare(dir: &Dir) -> io::Result<bool> {
+    let stat = fstat(dir)?;
+    Ok(stat.st_uid == geteuid().as_raw() && stat.st_mode == PRIVATE && dir.has_only(&PIECES)?)
+}
+
+fn spare(n: usize) -> String {
+    format!("spare-{n}")
+}
