@@ -89,6 +89,8 @@ fn made_up(script: &mut Script<'_>) -> (Vec<u8>, u64) {
     let count = (members.len() / ROW_LEN) as u32;
     let mut table = [&count.wrapping_add_signed(script.slip()).to_le_bytes()[..], &members].concat();
     script.edit(&mut table);
+    let unnamed = usize::from(script.byte()).saturating_sub(0xf8);
+    raw.extend(script.take(unnamed));
     let mut frame = compressed(|compressor| compressor.frame(&raw));
     script.edit(&mut frame);
     let behind = usize::from(script.byte() % 4);
