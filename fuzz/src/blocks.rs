@@ -10,6 +10,8 @@ use isobox_store_format::object::reference_to;
 
 const COUNT_LEN: usize = 4;
 const ROW_LEN: usize = 37;
+/// More raw bytes than a block may have.
+const MUCH: usize = 5 << 20;
 
 pub(crate) fn block(bytes: &[u8]) {
     let members = table_length(bytes).and_then(|length| bytes.get(COUNT_LEN..length)).unwrap_or_default();
@@ -80,15 +82,19 @@ fn made_up(script: &mut Script<'_>) -> (Vec<u8>, u64) {
     let times = if script.flag() { script.short() % (MAX_MEMBERS + 2) } else { 1 };
     for _ in 0..script.byte() % 16 {
         let (row, content) = member(script);
-        members.extend(row);
-        raw.extend(content);
+        if raw.len() + content.len() <= MUCH {
+            members.extend(row);
+            raw.extend(content);
+        }
     }
-    if members.len() == ROW_LEN && raw.len() * times < 5 << 20 {
+    if members.len() == ROW_LEN && raw.len() * times <= MUCH {
         (members, raw) = (members.repeat(times), raw.repeat(times));
     }
     let count = (members.len() / ROW_LEN) as u32;
     let mut table = [&count.wrapping_add_signed(script.slip()).to_le_bytes()[..], &members].concat();
     script.edit(&mut table);
+    let unnamed = usize::from(script.byte()).saturating_sub(0xf8);
+    raw.extend(script.take(unnamed));
     let mut frame = compressed(|compressor| compressor.frame(&raw));
     script.edit(&mut frame);
     let behind = usize::from(script.byte() % 4);

@@ -136,9 +136,7 @@ impl FsTaskStore {
         length: u64,
         find: FindContent<'_>,
     ) -> io::Result<Option<Vec<u8>>> {
-        // Whatever is not known is looked for anew, through all that no COMMIT follows: too long for each of many entries.
-        let is_known = self.shared.known_locations(id).map(|known| !known.is_empty());
-        match is_known.and_then(|is_known| if is_known { self.read_small(id, kind) } else { Ok(None) }) {
+        match self.read_known(id, kind) {
             Ok(Some(bytes)) => return Ok(Some(bytes)),
             // That a copy is damaged is why this is asked.
             Err(error) if error.kind != StoreErrorKind::Damaged => return Err(io::Error::other(error)),

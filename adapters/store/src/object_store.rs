@@ -36,7 +36,21 @@ impl ObjectStore for FsTaskStore {
 impl FsTaskStore {
     /// The raw bytes of an entry of `kind`, verified; `None` if none was committed.
     pub(crate) fn read_small(&self, id: &ContentId, kind: EntryKind) -> Result<Option<Vec<u8>>, StoreError> {
-        self.with_locations(id, |location| if location.kind == kind { self.read_at(id, location) } else { Ok(None) })
+        self.with_locations(id, |location| self.read_kind(id, kind, location))
+    }
+
+    /// As [`read_small`](Self::read_small), but looks for more than is known only where something was written since: what no
+    /// COMMIT follows is gone through every time, too long for each of many entries that are damaged.
+    pub(crate) fn read_known(&self, id: &ContentId, kind: EntryKind) -> Result<Option<Vec<u8>>, StoreError> {
+        let found = first_of(&self.shared.known_locations(id)?, |location| self.read_kind(id, kind, location));
+        if matches!(found, Ok(Some(_))) || self.shared.known_index().is_as_refreshed(&self.shared.layout)? {
+            return found;
+        }
+        self.read_small(id, kind)
+    }
+
+    fn read_kind(&self, id: &ContentId, kind: EntryKind, location: Location) -> Result<Option<Vec<u8>>, StoreError> {
+        if location.kind == kind { self.read_at(id, location) } else { Ok(None) }
     }
 
     // The reader compares what it gets with what it asked for.

@@ -186,7 +186,7 @@ impl Index {
     /// Takes in what was written, sealed and removed since.
     pub(crate) fn refresh(&mut self, layout: &Layout) -> Result<(), StoreError> {
         let packs_at = layout.packs.modified().map_err(failed("look at", &layout.packs.shown("")))?;
-        if self.packs_at == Some(packs_at) && self.has_all_of_lanes(layout)? {
+        if self.packs_at == Some(packs_at) && self.lanes_are(layout, Source::is_all_of)? {
             return Ok(());
         }
         self.packs_at = None;
@@ -233,8 +233,15 @@ impl Index {
         Ok(true)
     }
 
-    /// Whether no lane has become longer or another file, as it has when it was sealed: so there are no other packs either.
-    fn has_all_of_lanes(&self, layout: &Layout) -> Result<bool, StoreError> {
+    /// Whether no file has come, gone, or become longer or shorter since the last refresh.
+    pub(crate) fn is_as_refreshed(&self, layout: &Layout) -> Result<bool, StoreError> {
+        let packs_at = layout.packs.modified().map_err(failed("look at", &layout.packs.shown("")))?;
+        Ok(self.packs_at == Some(packs_at) && self.lanes_are(layout, Source::is_as_seen)?)
+    }
+
+    /// Whether there are the lanes that are known, and each is what `is_known` says of its inode and its length: none was
+    /// sealed then, so there are no other packs either.
+    fn lanes_are(&self, layout: &Layout, is_known: impl Fn(&Source, u64, u64) -> bool) -> Result<bool, StoreError> {
         let known = self.sources.iter().filter_map(|source| match source.pack {
             Pack::Lane(lane) => Some((lane, source)),
             Pack::Sealed(_) => None,
@@ -247,7 +254,7 @@ impl Index {
         for (lane, source) in known {
             let name = lane_name(lane);
             let found = layout.lanes.identity(&name).map_err(failed("look at", &layout.lanes.shown(&name)))?;
-            if !found.is_some_and(|(inode, length)| source.is_all_of(inode, length)) {
+            if !found.is_some_and(|(inode, length)| is_known(source, inode, length)) {
                 return Ok(false);
             }
         }

@@ -33,6 +33,8 @@ pub(super) enum Keep {
 pub(super) struct Source {
     pub(super) pack: Pack,
     inode: u64,
+    /// How much of the file there was when it was looked at last.
+    seen: u64,
     keep: Keep,
     /// Whether a table could not be written, as on read-only media.
     is_unsaved: bool,
@@ -49,9 +51,9 @@ impl Source {
         let table = find_table(layout, pack, file, readable(metadata.len()), keep)?;
         let contents = contents_behind(table.as_ref());
         let is_unsaved = layout.tables == Tables::Untouched;
-        let (inode, filter) = (metadata.ino(), EventFilter::default());
-        let mut source = Self { pack, inode, keep, is_unsaved, contents, table, filter };
-        source.scan(layout, file, readable(metadata.len()))?;
+        let (inode, filter, seen) = (metadata.ino(), EventFilter::default(), readable(metadata.len()));
+        let mut source = Self { pack, inode, seen, keep, is_unsaved, contents, table, filter };
+        source.scan(layout, file, seen)?;
         Ok(source)
     }
 
@@ -67,6 +69,7 @@ impl Source {
         if end > 0 && last != self.contents.last {
             return Ok(false);
         }
+        self.seen = length;
         self.scan(layout, file, length).map(|()| true)
     }
 
@@ -86,6 +89,11 @@ impl Source {
     /// Whether this is all of the file, up to a COMMIT at its end. What ends in one is only ever appended to, or sealed.
     pub(super) fn is_all_of(&self, inode: u64, length: u64) -> bool {
         (self.inode, self.contents.end) == (inode, length)
+    }
+
+    /// Whether the file is still as long as it was when it was looked at last, whatever it ends in.
+    pub(super) fn is_as_seen(&self, inode: u64, length: u64) -> bool {
+        (self.inode, self.seen) == (inode, readable(length))
     }
 
     /// How many entries there are.
