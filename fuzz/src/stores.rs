@@ -48,28 +48,31 @@ pub(crate) fn store(bytes: &[u8]) {
     // Whoever opens it for the first time writes tables.
     drop(open(records).begin_listing());
     assert_eq!(seen(&open(records), &objects).as_ref(), Some(&first), "with tables");
-    let mut is_less = has_blocks_in_lanes;
+    let mut is_swept = false;
     for _ in 0..script.byte() % 4 {
         let what = script.byte();
-        is_less |= what % 10 == SWEEP;
+        is_swept |= what % 10 == SWEEP;
         work(&open(records), what, &first);
     }
     let last = seen(&open(records), &objects).expect("a store that could be read can be read");
-    check_kept(&first, &last, is_less);
+    // The copies in such a block may be the only sound ones.
+    if !has_blocks_in_lanes {
+        check_kept(&first, &last, is_swept);
+    }
 }
 
 /// So much for a sweep among what can be done to a store.
 const SWEEP: u8 = 4;
 
-// Whatever was done to a store, no record and no event went, and content only where there may be less of it.
-fn check_kept(first: &Seen, last: &Seen, is_less: bool) {
+// Whatever was done to a store, nothing went but what a sweep takes.
+fn check_kept(first: &Seen, last: &Seen, is_swept: bool) {
     for (id, known) in &first.records {
         let now = last.records.get(id).unwrap_or_else(|| panic!("the record {id} went"));
         assert!(known.record.is_none() || now.record == known.record, "the record {id} is no longer read");
         let events = now.events.as_deref().unwrap_or_default();
         assert!(known.events.iter().flatten().all(|event| events.contains(event)), "an event about {id} went");
     }
-    assert!(is_less || first.contents.is_subset(&last.contents), "content went: {first:?}\n{last:?}");
+    assert!(is_swept || first.contents.is_subset(&last.contents), "content went: {first:?}\n{last:?}");
 }
 
 /// A store whose tables say what a script says.
