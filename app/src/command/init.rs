@@ -40,9 +40,6 @@ fn print(out: &mut dyn Write, Initialised { root, written, others, .. }: &Initia
     }
     let paths: Vec<String> = written.iter().map(ToString::to_string).collect();
     let git = format!("git -C {}", quoted(&shown_root));
-    writeln!(out, "\nCommit it, then run something:\n")?;
-    writeln!(out, "  {git} add {} && {git} commit -m 'Set up isobox'", paths.join(" "))?;
-    writeln!(out, "  isobox tool -- echo hello")?;
     if *others > 0 {
         let more = if *others == 1 { "entry" } else { &format!("{others} entries") };
         writeln!(
@@ -50,6 +47,9 @@ fn print(out: &mut dyn Write, Initialised { root, written, others, .. }: &Initia
             "\nA task starts from what is committed alone: commit, stash or ignore the other {more} as well."
         )?;
     }
+    writeln!(out, "\nCommit it, then run something:\n")?;
+    writeln!(out, "  {git} add {} && {git} commit -m 'Set up isobox'", paths.join(" "))?;
+    writeln!(out, "  isobox tool -- echo hello")?;
     out.flush()
 }
 

@@ -58,7 +58,7 @@ pub(super) fn promote(console: Console, arguments: &PromoteArguments) -> Result<
     };
     writeln!(reviewer.out, "{line}").and_then(|()| reviewer.out.flush()).map_err(unwritten)?;
     if let (Promoted::Performed(_), true) = (&promoted, stdout::is_terminal()) {
-        console.line("nothing is committed yet, and the next task starts from what is, next: git status");
+        console.line("commit it before the next task, which starts from your last commit, next: git status");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -108,9 +108,8 @@ pub(crate) fn ended(console: Console, attempted: &Attempted, obstacle: Option<&P
 fn advice(record: &TaskRecord, code: ExitCode) -> &'static str {
     let name = record.command.first().map(|word| String::from_utf8_lossy(&word.shown).into_owned()).unwrap_or_default();
     match () {
-        () if name.contains([' ', ';', '|', '&']) => {
-            "hint: this is one word; leave its quotes out, or give it to a shell: sh -c '…'"
-        }
+        () if name.contains([';', '|', '&', '>', '<', '$']) => "hint: give this to a shell: sh -c '…'",
+        () if name.contains(' ') => "hint: this is one word; leave its quotes out, or give it to a shell: sh -c '…'",
         () if BUILT_IN.contains(&name.as_str()) => "hint: this is a command of shells; give it to one: sh -c '…'",
         () if name.contains('/') && code == ExitCode::COMMAND_NOT_FOUND => {
             "hint: a sandbox shows the system's programs and what is committed here: is it committed, or ignored by Git?"

@@ -78,6 +78,6 @@ fn where_there_is_nothing_to_show_a_terminal_is_told_so_and_what_to_do_next() {
     assert!(list.contains("1 result to review, next: isobox show TASK"), "{list}");
     assert!(list.contains(&format!("\r\n{task}")), "{list}");
     let promoted = on_a_terminal(&project, &["promote", "--yes", &task]);
-    assert!(promoted.ends_with("and the next task starts from what is, next: git status\r\n"), "{promoted}");
+    assert!(promoted.ends_with("which starts from your last commit, next: git status\r\n"), "{promoted}");
     assert!(!on_a_terminal(&project, &["list"]).contains("next: "));
 }
