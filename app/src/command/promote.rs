@@ -8,7 +8,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
 use crate::output::review::{Asking, StandardStreams, target};
-use crate::output::stdout::{self, for_documents, unwritten};
+use crate::output::stdout::{for_documents, unwritten};
 use crate::output::{lifecycle, text};
 use crate::use_case::import::Verdict;
 use crate::use_case::promote::{self, Extent, Promoted, PromotionRequest};
@@ -57,7 +57,7 @@ pub(super) fn promote(console: Console, arguments: &PromoteArguments) -> Result<
         Promoted::Performed(plan) => format!("promoted {name} into {}", target(plan)),
     };
     writeln!(reviewer.out, "{line}").and_then(|()| reviewer.out.flush()).map_err(unwritten)?;
-    if let (Promoted::Performed(_), true) = (&promoted, stdout::is_terminal()) {
+    if let Promoted::Performed(_) = &promoted {
         console.line("commit it before the next task, which starts from your last commit, next: git status");
     }
     Ok(ExitCode::SUCCESS)
