@@ -67,8 +67,9 @@ impl FsAttempt {
     pub(crate) fn remove(self) -> Result<(), StoreError> {
         let (layout, name) = (&self.store.layout, &self.name);
         let tmp = layout.tmp()?;
-        let remove = || if spare::keep(layout, &tmp, name)? { Ok(()) } else { tmp.remove_dir(name) };
-        remove().map_err(failed("remove attempt", &self.shown()))
+        // What could not be kept, whatever the reason, is removed.
+        let is_kept = spare::keep(layout, &tmp, name).unwrap_or(false);
+        if is_kept { Ok(()) } else { tmp.remove_dir(name) }.map_err(failed("remove attempt", &self.shown()))
     }
 
     fn take(&self, what: Taken) -> Result<(), StoreError> {

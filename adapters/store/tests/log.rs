@@ -63,19 +63,7 @@ fn synthetic(count: u64) -> TempDir {
 
 /// Every file of the log, by its path below it.
 fn files(records: &Path) -> BTreeMap<String, PathBuf> {
-    let (mut files, mut open) = (BTreeMap::new(), vec![records.join("store/log")]);
-    while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                open.push(path);
-            } else {
-                let name = path.strip_prefix(records.join("store/log")).unwrap().to_str().unwrap().to_owned();
-                files.insert(name, path);
-            }
-        }
-    }
-    files
+    support::files_below(&records.join("store/log"))
 }
 
 /// The leaves as they stand in the bundles.

@@ -93,3 +93,16 @@ fn a_directory_that_holds_something_else_serves_nobody() {
     attempt.discard().unwrap();
     assert_eq!(directories(records.path(), "tmp"), []);
 }
+
+#[test]
+fn where_nothing_can_be_kept_an_attempt_ends_all_the_same() {
+    let records = tempfile::tempdir().unwrap();
+    let store = FsTaskStore::create(records.path()).unwrap();
+    let attempt = printed(&store, 1, b"output");
+    let cache = records.path().join("store/cache");
+    std::fs::remove_dir_all(&cache).unwrap();
+    std::fs::write(&cache, "no directory").unwrap();
+    attempt.discard().unwrap();
+    assert_eq!(directories(records.path(), "tmp"), []);
+    assert_eq!(std::fs::read(&cache).unwrap(), b"no directory");
+}

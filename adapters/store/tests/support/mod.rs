@@ -9,6 +9,7 @@ use isobox_store::FsTaskStore;
 use isobox_store_format::block::{decode_table, table_length};
 use isobox_store_format::entry::{EntryHeader, EntryKind, HEADER_LEN};
 use isobox_store_format::scan::{Found, Scanner};
+use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -105,4 +106,20 @@ impl Drop for OnDrop<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
+}
+
+/// Every file below `root`, by its path from there.
+pub(crate) fn files_below(root: &Path) -> BTreeMap<String, PathBuf> {
+    let (mut files, mut open) = (BTreeMap::new(), vec![root.to_owned()]);
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                files.insert(path.strip_prefix(root).unwrap().to_str().unwrap().to_owned(), path);
+            }
+        }
+    }
+    files
 }

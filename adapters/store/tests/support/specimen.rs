@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{Read, Write};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tempfile::TempDir;
 
 /// Everything about one record, as it was published.
@@ -345,19 +345,7 @@ fn seal(records: &Path) {
     fs::rename(lane, records.join(format!("store/packs/{}.pack", id.to_hex()))).unwrap();
 }
 
-/// Every file below `root`, by its path from there.
+/// The content of every file below `root`, by its path from there.
 fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
-    let (mut found, mut open): (_, Vec<PathBuf>) = (BTreeMap::new(), vec![root.to_owned()]);
-    while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                open.push(path);
-            } else {
-                let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-                found.insert(name, fs::read(path).unwrap());
-            }
-        }
-    }
-    found
+    support::files_below(root).into_iter().map(|(name, path)| (name, fs::read(path).unwrap())).collect()
 }
