@@ -234,10 +234,12 @@ fn open_records(directory: &[u8]) -> Result<Box<dyn RecordLog>, Failure> {
 }
 
 fn open_store(records: &Path) -> Result<FsTaskStore, Failure> {
-    FsTaskStore::open(records)?.ok_or_else(|| {
-        Failure::new(FailureKind::Store, format!("there is no task store in {}", Escaped::path(records)))
-            .with_hint("a first `isobox tool` or `isobox run` makes one; --source or --records choose another place")
-    })
+    FsTaskStore::open(records)?.ok_or_else(|| no_store(records))
+}
+
+fn no_store(records: &Path) -> Failure {
+    Failure::new(FailureKind::Store, format!("there is no task store in {}", Escaped::path(records)))
+        .with_hint("a first `isobox tool` or `isobox run` makes one; --source or --records choose another place")
 }
 
 /// `path`, from the current directory if it is relative.

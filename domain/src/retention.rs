@@ -7,8 +7,10 @@ pub use amount::{AmountError, parse_bytes, parse_period_ms};
 use crate::event::{Event, EventKind, decision, is_pinned};
 use crate::outcome::Outcome;
 use crate::record::{RecordEntry, TaskRecord};
+use crate::task_id::TaskId;
 use crate::task_state::changed_nothing;
 use crate::timestamp::Timestamp;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// What is to be kept: a record stays if one of the rules that are given keeps it.
@@ -48,20 +50,8 @@ pub struct Candidate<'a> {
     pub record: &'a TaskRecord,
     /// What happened to it, oldest first.
     pub events: &'a [Event],
-    /// What became of the attempts that followed it.
-    pub followed: Followed,
     /// How long it is with all its content, in bytes.
     pub bytes: u64,
-}
-
-/// What became of the attempts of its Task that followed an attempt.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Followed {
-    /// There is none, or nobody decided about one.
-    #[default]
-    Undecided,
-    /// One of them was promoted or rejected, and what came before it with it.
-    Decided,
 }
 
 /// Why a record stays.
@@ -108,24 +98,30 @@ impl Keeps {
 }
 
 /// Judges records one after the other, from the newest back.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Judge {
     retention: Retention,
     now: Timestamp,
     judged: u64,
     kept_bytes: u64,
+    /// Tasks of which an attempt was promoted or rejected: that decided about those before it, too. Tasks with one attempt
+    /// alone are not kept: their number grows.
+    settled: BTreeSet<TaskId>,
 }
 
 impl Judge {
     /// Judges by `retention`, as of `now`.
     pub const fn new(retention: Retention, now: Timestamp) -> Self {
-        Self { retention, now, judged: 0, kept_bytes: 0 }
+        Self { retention, now, judged: 0, kept_bytes: 0, settled: BTreeSet::new() }
     }
 
     /// Why the next record stays; `None` if it is to go.
     pub fn judge(&mut self, candidate: Candidate<'_>) -> Option<Keeps> {
         let reason = self.reason(&candidate).filter(|keeps| keeps.is_absolute() || self.has_room(candidate.bytes));
         self.judged += 1;
+        if candidate.entry.attempt > 1 && decision(candidate.events).is_some() {
+            self.settled.insert(candidate.entry.task);
+        }
         if reason.is_some() {
             self.kept_bytes = self.kept_bytes.saturating_add(candidate.bytes);
         }
@@ -136,6 +132,12 @@ impl Judge {
         self.retention.most_bytes.is_none_or(|most| self.kept_bytes.saturating_add(bytes) <= most)
     }
 
+    fn has_work(&self, candidate: &Candidate<'_>) -> bool {
+        !changed_nothing(candidate.record)
+            && !self.settled.contains(&candidate.entry.task)
+            && decision(candidate.events).is_none()
+    }
+
     fn reason(&self, candidate: &Candidate<'_>) -> Option<Keeps> {
         Keeps::ALL.into_iter().find(|keeps| self.holds(*keeps, candidate))
     }
@@ -144,7 +146,7 @@ impl Judge {
         let Retention { last, within_ms, failed, promoted, unpromoted, .. } = self.retention;
         match keeps {
             Keeps::Pinned => is_pinned(candidate.events),
-            Keeps::Unpromoted => unpromoted == Unpromoted::Stay && has_work(candidate),
+            Keeps::Unpromoted => unpromoted == Unpromoted::Stay && self.has_work(candidate),
             Keeps::Last => last.is_some_and(|last| self.judged < last),
             Keeps::Within => within_ms.is_some_and(|within| age_ms(candidate, self.now) <= within),
             Keeps::Failed => failed && candidate.record.outcome != Outcome::Success,
@@ -208,16 +210,51 @@ impl fmt::Display for Retention {
     }
 }
 
-fn has_work(candidate: &Candidate<'_>) -> bool {
-    !changed_nothing(candidate.record)
-        && candidate.followed == Followed::Undecided
-        && decision(candidate.events).is_none()
-}
-
 fn is_promoted(candidate: &Candidate<'_>) -> bool {
     decision(candidate.events).is_some_and(|event| matches!(event.kind, EventKind::Promoted(_)))
 }
 
 fn age_ms(candidate: &Candidate<'_>, now: Timestamp) -> u64 {
     now.unix_ms().saturating_sub(candidate.entry.committed_at.unix_ms())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::ContentId;
+    use crate::event::{Confirmation, Promoted};
+    use crate::git_oid::GitOid;
+    use crate::promotion::tests::record;
+
+    fn decided(kind: EventKind) -> Vec<Event> {
+        let subject = ContentId::new([0; 32]);
+        vec![Event { task: record().task, subject, previous: None, at: Timestamp::nearest(0), kind }]
+    }
+
+    #[test]
+    fn a_decision_about_an_attempt_is_one_about_those_before_it() {
+        let promoted = EventKind::Promoted(Promoted {
+            host_path: b"/repository".to_vec(),
+            commit: GitOid::Sha1([0; 20]),
+            branch: None,
+            confirmation: Confirmation::Flag,
+            paths: 1,
+        });
+        let rejected = EventKind::Rejected { reason: String::new() };
+        for (events, kept) in [
+            (Vec::new(), [Some(Keeps::Unpromoted), Some(Keeps::Unpromoted)]),
+            (decided(EventKind::Pinned), [Some(Keeps::Pinned), Some(Keeps::Unpromoted)]),
+            (decided(rejected), [None, None]),
+            (decided(promoted), [None, None]),
+        ] {
+            let mut judge = Judge::new(Retention { last: Some(0), ..Retention::default() }, Timestamp::nearest(0));
+            let mut judged = |attempt, events: &[Event]| {
+                let record = TaskRecord { attempt, ..record() };
+                let (id, committed_at) = (ContentId::new([attempt as u8; 32]), Timestamp::nearest(0));
+                let entry = RecordEntry { task: record.task, attempt, record: id, committed_at };
+                judge.judge(Candidate { entry: &entry, record: &record, events, bytes: 0 })
+            };
+            assert_eq!([judged(2, &events), judged(1, &[])], kept, "{events:?}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! What a store of many records costs: the time and the memory of looking into it.
 //!
-//! A million records, in minutes, with figures:
-//! `ISOBOX_BIN=target/release/isobox cargo test --release -p isobox-tests --test scale_store -- --ignored --nocapture`.
+//! A million records, in minutes, with figures, by the program that `scripts/setup` built:
+//! `ISOBOX_BIN=PROGRAM cargo test --release -p isobox-tests --test scale_store -- --ignored --nocapture`.
 //! `ISOBOX_SCALE_TASKS` makes it another number, and `ISOBOX_SCALE_KEEP` names a directory for the store, which stays.
 
 #[path = "../../adapters/store/tests/support/synthetic.rs"]

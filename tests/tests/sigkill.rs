@@ -1,6 +1,7 @@
 //! isobox killed at random moments: nothing acknowledged is lost, and nothing of it stays behind.
 //!
-//! A thousand kills: `ISOBOX_BIN=target/release/isobox ISOBOX_KILLS=1000 cargo nextest run -p isobox-tests --test sigkill --no-capture`.
+//! A thousand kills of the program that `scripts/setup` built:
+//! `ISOBOX_BIN=PROGRAM ISOBOX_KILLS=1000 cargo nextest run -p isobox-tests --test sigkill --no-capture`.
 
 use isobox_tests::{Project, User, outcome};
 use std::collections::HashSet;

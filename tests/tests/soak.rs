@@ -1,6 +1,7 @@
 //! Everything at once for a while: tasks are written, pruned, compacted, logged, read and verified, and nothing is lost.
 //!
-//! Five minutes: `ISOBOX_BIN=target/release/isobox ISOBOX_SOAK_SECONDS=300 cargo nextest run -p isobox-tests --test soak --no-capture`.
+//! Five minutes with the program that `scripts/setup` built, and ten more to read every task back:
+//! `ISOBOX_BIN=PROGRAM ISOBOX_SOAK_SECONDS=300 cargo nextest run -p isobox-tests --test soak --no-capture`.
 
 use isobox_tests::{Outcome, Project, User};
 use serde_json::Value;

@@ -29,6 +29,8 @@ pub(super) struct Named {
     pub(super) selected: Selected,
     /// Whether it was named as the newest.
     is_latest: bool,
+    /// What names its store in a further command, each flag after a blank.
+    flags: String,
 }
 
 impl Named {
@@ -41,14 +43,15 @@ impl Named {
         Ok(named)
     }
 
-    /// The Task that is not over and that the newest could mean as well.
+    /// The Task that was begun later and is not over, where this one was named as the newest: that could be meant as well.
     fn newer(&self) -> Result<Option<TaskId>, Failure> {
         if !self.is_latest {
             return Ok(None);
         }
         let open = open_tasks::look(&self.store.open_tasks_ports())?;
-        let newest = open.iter().find(|open| open_tasks::is_running(&***open)).map(|open| open.draft().task);
-        Ok(newest.filter(|newest| *newest != self.selected.record.task))
+        let begun = self.selected.record.created_at;
+        let newest = open.iter().find(|open| open_tasks::is_running(&***open) && open.draft().created_at > begun);
+        Ok(newest.map(|open| open.draft().task).filter(|newest| *newest != self.selected.record.task))
     }
 
     /// Finds the Task in the store that the command line means.
@@ -61,8 +64,11 @@ impl Named {
         let store = Store::find(place, Some(&selector))?;
         let ports = select::Ports { records: store.records(), clock: wiring::clock() };
         match select::select(&ports, &selector, &shown) {
-            Ok(selected) => Ok(Self { store, selected, is_latest: selector == TaskSelector::Latest(0) }),
-            Err(failure) => Err(open(&store, &selector, &shown).unwrap_or(failure)),
+            Ok(selected) => {
+                let (is_latest, flags) = (selector == TaskSelector::Latest(0), place.flags());
+                Ok(Self { store, selected, is_latest, flags })
+            }
+            Err(failure) => Err(open(&store, &selector, &shown, &place.flags()).unwrap_or(failure)),
         }
     }
 
@@ -79,8 +85,10 @@ impl Named {
         }
         if let Some(open) = self.newer()? {
             let message = format!("@latest could mean {open}, which is not over yet, or {name}, the newest on record");
-            return Err(Failure::new(FailureKind::TaskNotFound, message)
-                .with_hint(format!("name it: {name}, or first `isobox wait {open}`; nothing was changed")));
+            return Err(Failure::new(FailureKind::TaskNotFound, message).with_hint(format!(
+                "name it: {name}, or first `isobox wait{} {open}`; nothing was changed",
+                self.flags
+            )));
         }
         Ok(name)
     }
@@ -89,7 +97,7 @@ impl Named {
 impl Named {
     /// A Task that is known already.
     pub(super) const fn of(store: Store, selected: Selected) -> Self {
-        Self { store, selected, is_latest: false }
+        Self { store, selected, is_latest: false, flags: String::new() }
     }
 
     /// Finds the Task in an Archive; without a name, the only one.
@@ -108,19 +116,19 @@ impl Named {
 }
 
 /// The failure for a Task that has no record because it is not over yet.
-fn open(store: &Store, selector: &TaskSelector, shown: &str) -> Option<Failure> {
+fn open(store: &Store, selector: &TaskSelector, shown: &str, flags: &str) -> Option<Failure> {
     let Ok(Meant::Open(attempt)) = open_tasks::select(&store.open_tasks_ports(), selector, shown) else { return None };
     let task = attempt.draft().task;
     let (what, hint) = match open_tasks::is_running(&*attempt) {
         true => (
             "is still running",
             format!(
-                "its record comes when it is over: `isobox wait {task}`, `isobox logs --follow {task}`, or `isobox stop {task}`"
+                "its record comes when it is over: `isobox wait{flags} {task}`, `isobox logs --follow{flags} {task}`, or `isobox stop{flags} {task}`"
             ),
         ),
         false => (
             "was interrupted, and is not recorded yet",
-            format!("`isobox wait {task}` records what is left of it, and so does the next task here"),
+            format!("`isobox wait{flags} {task}` records what is left of it, and so does the next task here"),
         ),
     };
     Some(Failure::new(FailureKind::TaskNotFound, format!("{task} {what}")).with_hint(hint))
@@ -134,13 +142,14 @@ fn tell_of_nothing(console: Console, record: &TaskRecord, what: &str, place: &Pl
 }
 
 /// Tells of Tasks that ended with their isobox: until a later start has recorded what they left, there is no record to show.
-fn tell_interrupted(console: Console, store: &Store) {
+fn tell_interrupted(console: Console, store: &Store, place: &Place) {
     // What cannot be looked at here is told by whoever needs it.
     let open = open_tasks::look(&store.open_tasks_ports()).unwrap_or_default();
     for attempt in open.iter().filter(|attempt| !open_tasks::is_running(&***attempt)) {
         let task = attempt.draft().task;
         console.warning(&format!(
-            "{task} was interrupted; `isobox wait {task}` records what is left of it, and so does the next task here"
+            "{task} was interrupted; `isobox wait{} {task}` records what is left of it, and so does the next task here",
+            place.flags()
         ));
     }
 }
@@ -151,7 +160,7 @@ pub(super) fn show(console: Console, arguments: &ShowArguments) -> Result<ExitCo
     if arguments.raw {
         return raw(&store, &selected);
     }
-    tell_interrupted(console, &store);
+    tell_interrupted(console, &store, &arguments.place);
     let events = events(store.records(), &selected.digest)?;
     let mut out: Box<dyn Write> = match arguments.json {
         true => Box::new(stdout::for_documents()),

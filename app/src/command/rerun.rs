@@ -54,7 +54,11 @@ pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<Exit
         caller_path: std::env::var_os("PATH").map(OsString::into_vec),
         follows: Some(follows),
     };
-    console.line(&format!("attempting {} once more: `isobox list` tells the attempts apart", record.task));
+    console.line(&format!(
+        "attempting {} once more: `isobox list{}` tells the attempts apart",
+        record.task,
+        arguments.place.flags()
+    ));
     perform(console, &project, &store, &request, &telling)
 }
 

@@ -192,10 +192,12 @@ pub(super) fn telling(
     Telling::open(flags)
 }
 
-/// Warns of output that the caller's shell has begun to write into the repository, which is refused as unclean then.
+/// Warns of output that the caller's shell has begun to write into the repository, which is not clean then.
 fn warn_of_redirections(console: Console, project: &Project) -> Result<(), Failure> {
-    for (name, descriptor) in [("standard output", 1), ("standard error", 2)] {
-        if let Some(file) = inherited::file_behind(descriptor)
+    let [stdout, stderr] = [1, 2].map(inherited::file_behind);
+    let stderr = stderr.filter(|file| stdout.as_ref() != Some(file));
+    for (name, file) in [("standard output", stdout), ("standard error", stderr)] {
+        if let Some(file) = file
             && project.is_dirtied_by(&file)?
         {
             let shown = Escaped::path(&file);

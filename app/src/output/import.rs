@@ -123,7 +123,8 @@ impl<W: Write> ImportWriter<W> {
     /// Whether nothing at all was found, and nothing has been written yet.
     pub(crate) const fn is_empty(&self) -> bool {
         !self.is_document
-            && self.imported + self.unchanged + self.continued + self.views + self.not_importable + self.refused == 0
+            && self.imported + self.unchanged + self.continued + self.views == 0
+            && self.not_importable + self.refused + self.damaged == 0
     }
 
     /// Ends with the totals, and with what lists the records, `place` being the flags of their store; how much was not
@@ -134,8 +135,15 @@ impl<W: Write> ImportWriter<W> {
             let end = if self.told == 0 { "" } else { "\n" };
             writeln!(
                 self.out,
-                "{end}],\"imported\":{},\"unchanged\":{},\"continued\":{},\"views\":{},\"not_importable\":{},\"refused\":{}}}",
-                self.imported, self.unchanged, self.continued, self.views, self.not_importable, self.refused
+                "{end}],\"imported\":{},\"unchanged\":{},\"continued\":{},\"views\":{},\"not_importable\":{},\"refused\":{},\
+                 \"damaged\":{}}}",
+                self.imported,
+                self.unchanged,
+                self.continued,
+                self.views,
+                self.not_importable,
+                self.refused,
+                self.damaged
             )?;
         } else {
             let mut parts = vec![format!("imported {}", counted(self.imported, "record"))];
@@ -145,6 +153,7 @@ impl<W: Write> ImportWriter<W> {
                 (self.views, "isobox's own views"),
                 (self.not_importable, "with unreadable records, whose artifacts were kept"),
                 (self.refused, "refused"),
+                (self.damaged, "damaged archives, of which what is whole was imported"),
             ];
             parts
                 .extend(others.iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}")));

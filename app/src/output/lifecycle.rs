@@ -8,6 +8,7 @@ use crate::use_case::attempt::{Attempted, Progress};
 use isobox_domain::enforcement::{Control, Enforcement};
 use isobox_domain::escape::Escaped;
 use isobox_domain::outcome::{Exit, Outcome};
+use isobox_domain::policy::BackendName;
 use isobox_domain::promotion::PromotionRefusal;
 use isobox_domain::record::{SandboxKind, TaskRecord, WorkspaceFate};
 use isobox_domain::timestamp::Timestamp;
@@ -75,7 +76,7 @@ pub(crate) fn ended(console: Console, attempted: &Attempted, obstacle: Option<&P
         }
         console.line(advice(record, *code));
     }
-    if record.exit == Some(Exit::Code(COMMAND_NOT_FOUND)) && console.verbosity != Verbosity::Quiet {
+    if lost_command(record) {
         console.line(NO_TOOLCHAIN);
     }
     let obstacle = obstacle.filter(|_| text::is_reviewable(record));
@@ -102,6 +103,11 @@ pub(crate) fn ended(console: Console, attempted: &Attempted, obstacle: Option<&P
         let paths = text::counted(left_out, "path");
         console.line(&format!("isobox task {task}: {paths} not captured, next: isobox diff --stat{flags} {task}"));
     }
+}
+
+/// Whether a shell or a script inside of a Sandbox did not find a command: perhaps the host has it.
+fn lost_command(record: &TaskRecord) -> bool {
+    record.exit == Some(Exit::Code(COMMAND_NOT_FOUND)) && record.policy.backend != BackendName::Host
 }
 
 /// What to do about a command that could not be executed.

@@ -4,10 +4,10 @@ use crate::failure::{Failure, FailureKind};
 use crate::use_case::list::{Listed, Met, listed};
 use isobox_domain::change::ChangeLine;
 use isobox_domain::content::ContentId;
-use isobox_domain::event::{Event, EventKind, decision};
+use isobox_domain::event::{Event, EventKind};
 use isobox_domain::pruning::Swept;
 use isobox_domain::record::{RecordEntry, TaskRecord};
-use isobox_domain::retention::{Candidate, Followed, Judge, Keeps, Retention};
+use isobox_domain::retention::{Candidate, Judge, Keeps, Retention};
 use isobox_domain::task_id::TaskId;
 use isobox_domain::timestamp::Timestamp;
 use isobox_ports::{AppendError, Clock, Collector, ObjectStore, RecordLog, StoreError, TellAdvance, Views};
@@ -63,7 +63,7 @@ pub(crate) fn plan(
     each: &mut dyn FnMut(&Listed) -> Result<(), Failure>,
 ) -> Result<Plan, Failure> {
     let now = ports.clock.now();
-    let (mut met, mut settled) = (Met::default(), Settled::default());
+    let mut met = Met::default();
     let (mut judge, mut plan, mut is_first) = (Judge::new(retention, now), Plan::default(), true);
     for entry in ports.records.list()? {
         let entry = entry.map_err(|error| cannot_judge(error.into()))?;
@@ -74,8 +74,7 @@ pub(crate) fn plan(
             continue;
         };
         let bytes = if retention.most_bytes.is_some() { length(ports.objects, &found.record)? } else { 0 };
-        let followed = settled.look(&entry, &found.events);
-        let candidate = Candidate { entry: &entry, record: &found.record, events: &found.events, followed, bytes };
+        let candidate = Candidate { entry: &entry, record: &found.record, events: &found.events, bytes };
         match judge.judge(candidate) {
             Some(keeps) => *plan.kept.entry(keeps).or_default() += 1,
             None if plan.doomed.len() == MOST => plan.is_partial = true,
@@ -87,21 +86,6 @@ pub(crate) fn plan(
         }
     }
     Ok(plan)
-}
-
-/// Tasks of which an attempt that is not the only one was promoted or rejected: others are not kept, since their number grows.
-#[derive(Default)]
-struct Settled(BTreeSet<TaskId>);
-
-impl Settled {
-    /// Looks at the next attempt, newest first; what became of those that followed it.
-    fn look(&mut self, entry: &RecordEntry, events: &[Event]) -> Followed {
-        let followed = if self.0.contains(&entry.task) { Followed::Decided } else { Followed::Undecided };
-        if entry.attempt > 1 && decision(events).is_some() {
-            self.0.insert(entry.task);
-        }
-        followed
-    }
 }
 
 fn believe(retention: Retention, now: Timestamp, newest: Timestamp) -> Result<(), Failure> {
@@ -130,12 +114,12 @@ pub(crate) fn perform(
         spared += u64::from(!say(ports, doomed, retention)?);
     }
     forget_views(ports, &plan.doomed)?;
+    let not_swept = |error| match plan.doomed.is_empty() {
+        true => Failure::from(error),
+        false => Failure::from(error).while_doing("the records were dropped, but their room was not given back"),
+    };
     let swept = ports.collector.sweep(tell).map_err(not_swept)?;
     Ok((spared, swept))
-}
-
-fn not_swept(error: StoreError) -> Failure {
-    Failure::from(error).while_doing("the records were dropped, but their room was not given back")
 }
 
 fn say(ports: &Ports<'_>, doomed: &Doomed, retention: Retention) -> Result<bool, Failure> {

@@ -35,10 +35,16 @@ pub(crate) fn initialise(directory: Option<&Path>) -> Result<Initialised, Failur
     Ok(Initialised { root, written, trust, others })
 }
 
+/// Whether `path` is `other`, or lies in it.
+fn is_in(path: &[u8], other: &[u8]) -> bool {
+    let rest = path.strip_prefix(other.strip_suffix(b"/").unwrap_or(other));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+}
+
 /// How many entries besides `written` are not committed, as far as that can be told.
 fn uncommitted(repository: &GixRepository, written: &[RepoPath]) -> u64 {
     let Ok(Cleanliness::Dirty { first, count }) = repository.cleanliness() else { return 0 };
     // A directory that is new as a whole is one entry.
-    let is_written = |entry: &&DirtyEntry| written.iter().any(|path| path.as_bytes().starts_with(&entry.path));
+    let is_written = |entry: &&DirtyEntry| written.iter().any(|path| is_in(path.as_bytes(), &entry.path));
     count - first.iter().filter(is_written).count() as u64
 }

@@ -1,6 +1,6 @@
 //! The store that a command works with: one on the file system, or an Archive, which is only read.
 
-use super::{FsTaskStore, FsViews, Location, open_store};
+use super::{FsTaskStore, FsViews, Location, no_store, open_store};
 use crate::cli::Place;
 use crate::failure::{Failure, FailureKind};
 use crate::use_case::{find, repair};
@@ -34,8 +34,11 @@ impl Store {
     /// The same without a Task; `None` where the project has none yet. One that `--records` names has to be there.
     pub(crate) fn find_if_any(place: &Place) -> Result<Option<Self>, Failure> {
         let located = Location::find(place, None)?;
-        let is_none_yet = place.records.is_none() && FsTaskStore::open(&located.records)?.is_none();
-        if is_none_yet { Ok(None) } else { Self::find(place, None).map(Some) }
+        match FsTaskStore::open(&located.records)? {
+            None if place.records.is_none() => Ok(None),
+            None => Err(no_store(&located.records)),
+            Some(store) => Ok(Some(Self::new(store, &located))),
+        }
     }
 
     /// The store at a location.

@@ -1,5 +1,6 @@
 //! Archives: `export --format archive`, `import`, and looking into one.
 
+use crate::schema_checker::assert_described;
 use crate::support::{assert_told, document, tool};
 use isobox_tests::{Outcome, Project, User};
 use std::fs;
@@ -284,6 +285,16 @@ fn of_a_damaged_archive_or_store_what_is_whole_is_imported_and_the_rest_is_named
     let cut = elsewhere(&project, "cut.isobox");
     fs::write(&cut, &bytes[..bytes.len() - 40]).expect("cut");
     assert_eq!(import(&project, &records, &[&cut]).0.code, 1);
+    let one = archive(&project, &[&tasks[0]], "one.isobox");
+    let mut bytes = fs::read(&one).expect("read");
+    let at = bytes.windows(12).position(|window| window == b"first of all").expect("it stands there as it is");
+    bytes[at] ^= 1;
+    fs::write(&one, &bytes).expect("damage");
+    let (outcome, told) = import(&project, &elsewhere(&project, "none"), &[&one]);
+    assert_eq!((outcome.code, &told["imported"], &told["damaged"]), (1, &0.into(), &1.into()), "{told}");
+    assert_described("import", &told);
+    let told = project.isobox(&["import", "--records", &elsewhere(&project, "none"), &one]);
+    assert!(told.code == 1 && told.stdout.contains("1 damaged archives"), "{told:?}");
     let lane = project.repository().join(".git/isobox/store/lanes/lane-00.pack");
     let mut pack = fs::read(&lane).expect("read");
     let at = pack.windows(12).position(|window| window == b"second of al").expect("short content stands as it is");

@@ -162,6 +162,9 @@ fn the_newest_is_not_acted_on_while_a_newer_task_is_not_over() {
     assert_eq!(rows(&project, &["--state", "unreviewed"]), [format!("{task} unreviewed success")]);
     assert_eq!(project.git(&["status", "--porcelain"]), "");
     assert_eq!(project.isobox(&["promote", "--dry-run", &task]).stderr, "");
+    // One that was begun before is not the newest.
+    let newest = tool(&project, "echo newest >> README.md");
+    assert_told(&project.isobox(&["reject", "@latest"]), 0, &[&format!("rejected {newest}, next: ")]);
     drop(running.stdin.take());
     running.wait().expect("wait for isobox");
 }

@@ -38,6 +38,8 @@ fn a_slip_on_the_command_line_is_told_with_what_to_type_instead() {
     for (arguments, message, hint) in [
         (&["-q"][..], "no command was given", "`isobox --help` lists the commands"),
         (&["sh", "-c", "echo hi"], "'sh'", "did you mean `show`, or `isobox tool -- sh -c 'echo hi'`?"),
+        (&["status"], "'status'", "did you mean `isobox list`?"),
+        (&["workspace", "remove", "x"], "'remove'", "did you mean `isobox workspace dispose`?"),
         (&["echo", "hi"], "'echo'", "did you mean `isobox tool -- echo hi`?"),
         (&["-q", "./made", "x"], "'./made'", "did you mean `isobox tool -- ./made x`?"),
         (&["./README.md"], "'./README.md'", "`isobox --help` lists the commands"),

@@ -51,7 +51,9 @@ fn clean(cleanliness: Cleanliness, source: &WorkspaceSource) -> Result<(), Failu
     let Cleanliness::Dirty { first, count } = cleanliness else { return Ok(()) };
     let entries = if count == 1 { "entry" } else { "entries" };
     let message = format!("the repository {} is not clean: {count} {entries}", Escaped(&source.host_path));
-    let is_of_init = |entry: &DirtyEntry| entry.state == DirtyState::Untracked && entry.path.starts_with(b".isobox");
+    let is_of_init = |entry: &DirtyEntry| {
+        entry.state == DirtyState::Untracked && entry.path.split(|b| *b == b'/').next() == Some(b".isobox")
+    };
     let advice = match first.iter().any(is_of_init) {
         true => "commit what `isobox init` wrote, and the rest",
         false => "commit, stash or ignore them",
