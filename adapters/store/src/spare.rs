@@ -20,7 +20,10 @@ const PRIVATE: u32 = 0o040_700;
 /// good as a fresh one.
 pub(crate) fn take(layout: &Layout, tmp: &Dir, name: &str) -> Option<Dir> {
     let cache = layout.root.find_dir("cache").ok()??;
-    (0..MOST).find(|n| renameat_with(&cache, spare(*n), tmp, name, RenameFlags::NOREPLACE).is_ok())?;
+    // What is none stays where it is: in its new place it would be in the way.
+    let is_fit = |n: &usize| cache.dir(spare(*n).as_str()).and_then(|dir| is_spare(&dir)).unwrap_or(false);
+    let mut fit = (0..MOST).filter(is_fit);
+    fit.find(|n| renameat_with(&cache, spare(*n), tmp, name, RenameFlags::NOREPLACE).is_ok())?;
     tmp.dir(name).ok().filter(|dir| is_spare(dir).unwrap_or(false))
 }
 
@@ -53,7 +56,9 @@ fn empty(dir: &Dir, name: &str) -> io::Result<bool> {
 
 fn is_spare(dir: &Dir) -> io::Result<bool> {
     let stat = fstat(dir)?;
-    Ok(stat.st_uid == geteuid().as_raw() && stat.st_mode == PRIVATE && dir.has_only(&PIECES)?)
+    let is_empty = |piece: &&str| dir.file_length(piece).is_ok_and(|length| length.unwrap_or(0) == 0);
+    let is_own = stat.st_uid == geteuid().as_raw() && stat.st_mode == PRIVATE;
+    Ok(is_own && dir.has_only(&PIECES)? && PIECES.iter().all(is_empty))
 }
 
 fn spare(n: usize) -> String {

@@ -4,7 +4,7 @@ use isobox_ports::contract::sample::{draft, noise};
 use isobox_ports::{Attempt, Attempts, Flow, OpenAttempts, Role};
 use isobox_store::FsTaskStore;
 use std::io::Write;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 fn printed(store: &FsTaskStore, n: u64, bytes: &[u8]) -> Box<dyn Attempt> {
@@ -92,6 +92,35 @@ fn a_directory_that_holds_something_else_serves_nobody() {
     assert_eq!(seen.iter().map(|seen| seen.draft().task).collect::<Vec<_>>(), [draft(2).task]);
     attempt.discard().unwrap();
     assert_eq!(directories(records.path(), "tmp"), []);
+}
+
+#[test]
+fn whatever_lies_in_the_place_of_a_spare_costs_no_attempt() {
+    let plants: [fn(&Path); 5] = [
+        |spare| std::os::unix::fs::symlink("/etc", spare).unwrap(),
+        |spare| std::fs::write(spare, "no directory").unwrap(),
+        |spare| private(&spare.join("odd")),
+        |spare| private(&spare.join("stdout.piece")),
+        |spare| {
+            private(spare);
+            std::fs::write(spare.join("stdout.piece"), "of nobody").unwrap();
+        },
+    ];
+    for (n, plant) in plants.into_iter().enumerate() {
+        let records = tempfile::tempdir().unwrap();
+        let store = FsTaskStore::create(records.path()).unwrap();
+        plant(&records.path().join("store/cache/spare-0"));
+        let attempt = printed(&store, 2, b"of this one");
+        drop(attempt);
+        let found = store.abandoned().unwrap();
+        let salvaged = found[0].salvage(Role::Stdout).unwrap().unwrap();
+        assert_eq!(salvaged, isobox_store_format::object::reference_to(b"of this one"), "plant {n}");
+    }
+}
+
+/// Makes a directory, and what is missing above it, that only its owner reaches.
+fn private(path: &Path) {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path).unwrap();
 }
 
 #[test]
