@@ -111,7 +111,7 @@ class Store:
 
     def _without_unwritten_tail(self, data):
         """A lane without what follows its last COMMIT, if all that is damaged there was never written."""
-        at, end, damaged = 0, 0, []
+        at, end, damaged, records, commits = 0, 0, [], 0, 0
         while at < len(data):
             start, header = at, self._header(data, at)
             if header is None:
@@ -124,10 +124,14 @@ class Store:
             if header.kind == packs.COMMIT:
                 try:
                     self._commit(header.open(data[start + packs.HEADER:at]))
-                    end, damaged = at, []
+                    end, damaged, records, commits = at, [], 0, 0
                 except Damage:
+                    commits += 1
                     damaged.append((start, at))
-        is_unwritten = len(data) <= 64 * packs.MIB and all(has_hole(data, *stretch) for stretch in damaged)
+            elif header.kind == packs.RECORD:
+                records += 1
+        is_one_put = records <= 1 and commits <= 1
+        is_unwritten = is_one_put and len(data) <= 64 * packs.MIB and all(has_hole(data, *stretch) for stretch in damaged)
         if damaged and is_unwritten:
             self.counts["torn tails"] += 1
             return data[:end]
@@ -262,7 +266,7 @@ def has_hole(data, at, stop):
     """Whether a sector of this stretch was never written."""
     while at < stop:
         end = min((at // 512 + 1) * 512, stop)
-        if not any(data[at:end]):
+        if end - at >= 32 and not any(data[at:end]):
             return True
         at = end
     return False

@@ -6,6 +6,7 @@ use crate::index::{ChainEnd, Index, Pack, lane_name};
 use crate::lane_tail::{Tail, find_tail};
 use crate::layout::Layout;
 use crate::locks::Lock;
+use crate::random::random_name;
 use isobox_domain::content::ContentId;
 use isobox_domain::timestamp::Timestamp;
 use isobox_ports::StoreError;
@@ -109,7 +110,10 @@ impl<'a> Lane<'a> {
         match tail {
             Tail::Clean { .. } => {}
             Tail::Torn { end, .. } => self.file.set_len(*end)?,
-            Tail::Damaged { .. } => return self.seal().map(drop),
+            Tail::Unwritten { end, .. } if keep_tail(self.layout, self.number, &self.file, *end).is_ok() => {
+                self.file.set_len(*end)?;
+            }
+            Tail::Unwritten { .. } | Tail::Damaged { .. } => return self.seal().map(drop),
         }
         let is_long = self.end + expected + COMMIT_ROOM > MAX_PACK || self.entries >= MAX_ENTRIES;
         if self.end > 0 && is_long { self.seal().map(drop) } else { Ok(()) }
@@ -209,6 +213,23 @@ impl<'a> Lane<'a> {
     fn shown(&self) -> String {
         Pack::Lane(self.number).shown(self.layout)
     }
+}
+
+/// Keeps what a lane has from `start` on in quarantine, durably: it is to be cut off.
+pub(crate) fn keep_tail(layout: &Layout, number: u8, file: &File, start: u64) -> io::Result<()> {
+    let quarantine = layout.quarantine().map_err(io::Error::other)?;
+    let kept = quarantine.file(&format!("{}.{}", lane_name(number), random_name()?), Access::CreateNew)?;
+    let (mut at, mut buffer) = (start, vec![0; BUFFER]);
+    loop {
+        let read = file.read_at(&mut buffer, at)?;
+        if read == 0 {
+            break;
+        }
+        kept.write_all_at(&buffer[..read], at - start)?;
+        at += read as u64;
+    }
+    kept.sync_all()?;
+    quarantine.sync()
 }
 
 /// Whether a lane is flushed before it is sealed.

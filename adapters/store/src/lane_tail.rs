@@ -14,6 +14,8 @@ use std::ops::Range;
 
 /// The least that a disk writes at once, in bytes.
 const SECTOR: u64 = 512;
+/// Fewer zeros than this say nothing of a sector that a stretch begins or ends in: a damaged byte may be one.
+const FEWEST: u64 = 32;
 
 /// The end of a lane whose lock is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,9 +28,16 @@ pub(crate) enum Tail {
         end: u64,
     },
     /// Whole entries without a COMMIT and at most one that the end cuts off: what a writer leaves that was killed or
-    /// ran out of space before its flush. It was never acknowledged, since the COMMIT is written last. Or that with holes:
-    /// what a power cut leaves that came before the flush.
+    /// ran out of space before its flush. It was never acknowledged, since the COMMIT is written last.
     Torn {
+        /// The last COMMIT.
+        last: Option<ChainEnd>,
+        /// Where that ends.
+        end: u64,
+    },
+    /// The same of one put with holes: what a power cut leaves that came before the flush. A disk that loses a sector of
+    /// the last put, which was acknowledged, leaves it too, so that the bytes are kept.
+    Unwritten {
         /// The last COMMIT.
         last: Option<ChainEnd>,
         /// Where that ends.
@@ -46,14 +55,22 @@ pub(crate) enum Tail {
 impl Tail {
     /// The last sound COMMIT.
     pub(crate) fn last(&self) -> Option<ChainEnd> {
-        let (Self::Clean { last, .. } | Self::Torn { last, .. } | Self::Damaged { last, .. }) = self;
-        *last
+        match self {
+            Self::Clean { last, .. }
+            | Self::Torn { last, .. }
+            | Self::Unwritten { last, .. }
+            | Self::Damaged { last, .. } => *last,
+        }
     }
 
     /// Where the next entry goes, or the file ends.
     pub(crate) fn end(&self) -> u64 {
-        let (Self::Clean { end, .. } | Self::Torn { end, .. } | Self::Damaged { end, .. }) = self;
-        *end
+        match self {
+            Self::Clean { end, .. }
+            | Self::Torn { end, .. }
+            | Self::Unwritten { end, .. }
+            | Self::Damaged { end, .. } => *end,
+        }
     }
 }
 
@@ -75,10 +92,7 @@ pub(crate) fn end_to_read(file: &File, store: StoreId, range: Range<u64>) -> io:
     if range.is_empty() || is_too_long(file)? || commit_ending_at(file, store, end)?.is_some() {
         return Ok(end);
     }
-    Ok(match scan_tail(file, store, range)? {
-        Tail::Torn { end, .. } => end,
-        Tail::Clean { .. } | Tail::Damaged { .. } => end,
-    })
+    Ok(scan_tail(file, store, range)?.end())
 }
 
 /// The COMMIT of this store that ends at `end`, if one does.
@@ -128,29 +142,54 @@ fn scan_tail(file: &File, store: StoreId, range: Range<u64>) -> io::Result<Tail>
     let length = range.end;
     let mut scanner = Scanner::new(file, range.start, length);
     let (mut last, mut end) = (None, range.start);
-    // What is damaged behind the last COMMIT, and whether all of that was never written.
-    let (mut is_damaged, mut is_unwritten) = (false, !is_too_long(file)?);
+    let mut behind = Behind::default();
     while let Some(found) = scanner.find_next()? {
-        let damaged = match found {
-            Found::Damage { offset, end } => offset..end,
+        match found {
+            Found::Damage { offset, end } => behind.damage(file, offset..end)?,
             Found::Entry { offset, header } if header.kind == EntryKind::Commit => {
                 let entry_end = offset + header.entry_length();
-                if let Some(found) = entry_at(file, store, offset, &header)? {
-                    (last, end) = (Some(found.chain_end()), entry_end);
-                    (is_damaged, is_unwritten) = (false, !is_too_long(file)?);
-                    continue;
+                match entry_at(file, store, offset, &header)? {
+                    Some(found) => {
+                        (last, end, behind) = (Some(found.chain_end()), entry_end, Behind::default());
+                    }
+                    None => {
+                        behind.commits += 1;
+                        behind.damage(file, offset..entry_end)?;
+                    }
                 }
-                offset..entry_end
             }
-            Found::Torn { .. } | Found::Entry { .. } => continue,
-        };
-        is_damaged = true;
-        is_unwritten = is_unwritten && has_hole(file, damaged)?;
+            Found::Entry { header, .. } => behind.records += u32::from(header.kind == EntryKind::Record),
+            Found::Torn { .. } => {}
+        }
     }
-    Ok(match is_damaged && !is_unwritten {
-        true => Tail::Damaged { last, end: length },
-        false => Tail::Torn { last, end },
+    Ok(match (behind.is_damaged, behind.is_unwritten_put() && !is_too_long(file)?) {
+        (false, _) => Tail::Torn { last, end },
+        (_, true) => Tail::Unwritten { last, end },
+        (_, false) => Tail::Damaged { last, end: length },
     })
+}
+
+/// What stands behind the last COMMIT.
+#[derive(Default)]
+struct Behind {
+    is_damaged: bool,
+    /// Whether a damaged stretch has no hole.
+    is_whole: bool,
+    records: u32,
+    commits: u32,
+}
+
+impl Behind {
+    fn damage(&mut self, file: &File, stretch: Range<u64>) -> io::Result<()> {
+        self.is_damaged = true;
+        self.is_whole = self.is_whole || !has_hole(file, stretch)?;
+        Ok(())
+    }
+
+    /// Whether it may be one put of which not all was written. Others follow it only once it was flushed.
+    fn is_unwritten_put(&self) -> bool {
+        self.is_damaged && !self.is_whole && self.records <= 1 && self.commits <= 1
+    }
 }
 
 /// Whether a file is longer than any writer makes it: its end is nothing that was torn.
@@ -158,7 +197,7 @@ fn is_too_long(file: &File) -> io::Result<bool> {
     Ok(file.metadata()?.len() > MAX_PACK)
 }
 
-/// Whether a sector of what is damaged was never written. File systems may make a file longer before its data is on disk:
+/// Whether a sector of what is damaged, or what of a sector lies in it, was never written. File systems may make a file longer before its data is on disk:
 /// after a power cut, zeros are read in its place. Content may have as many of its own; a header or a COMMIT has not.
 fn has_hole(file: &File, range: Range<u64>) -> io::Result<bool> {
     let (mut at, mut piece) = (range.start, [0; SECTOR as usize]);
@@ -166,7 +205,7 @@ fn has_hole(file: &File, range: Range<u64>) -> io::Result<bool> {
         let end = (at / SECTOR + 1) * SECTOR;
         let piece = &mut piece[..(end.min(range.end) - at) as usize];
         read_exact_at(file, piece, at)?;
-        if piece.iter().all(|byte| *byte == 0) {
+        if piece.len() as u64 >= FEWEST && piece.iter().all(|byte| *byte == 0) {
             return Ok(true);
         }
         at = end;

@@ -9,7 +9,7 @@ use crate::compact::lock_compaction;
 use crate::dir::is_no_file;
 use crate::error::failed;
 use crate::index::{self, Pack, lane_name, readable};
-use crate::lane::{Flush, seal_file};
+use crate::lane::{Flush, keep_tail, seal_file};
 use crate::lane_tail::{Tail, end_to_read, find_tail};
 use crate::locks::{BEGIN, Lock, Sharing, lock, lock_lane};
 use crate::steps::step;
@@ -154,8 +154,13 @@ impl FsTaskStore {
         let file = layout.lanes.file(&lane_name(lane), crate::dir::Access::Existing);
         let sealed = file.and_then(|file| {
             // A writer that was killed left it: it was never acknowledged, and would be damage in a sealed pack.
-            if let Tail::Torn { end, .. } = find_tail(&file, layout.format.store)? {
-                file.set_len(end)?;
+            match find_tail(&file, layout.format.store)? {
+                Tail::Torn { end, .. } => file.set_len(end)?,
+                Tail::Unwritten { end, .. } => {
+                    keep_tail(layout, lane, &file, end)?;
+                    file.set_len(end)?;
+                }
+                Tail::Clean { .. } | Tail::Damaged { .. } => {}
             }
             seal_file(layout, lane, &file, Flush::First)
         });

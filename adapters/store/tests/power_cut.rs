@@ -114,8 +114,15 @@ fn a_put_without_all_of_its_blocks_and_without_its_commit_is_a_torn_tail_that_hi
             let found = store.verify(Thoroughness::Deep, &|_| {}).unwrap();
             let tail = (found.leftovers.torn_tails[0].offset, found.leftovers.torn_tails[0].bytes);
             assert_eq!((found.defects, tail), (vec![], (settled as u64, (length - settled) as u64)), "{unwritten:?}");
+            let kept_before = quarantined(records.path()).len();
             assert_eq!(store.mend(&|_| None, MendMode::Mend).unwrap(), []);
             let third = publish(&store, 3, 100);
+            let kept = quarantined(records.path());
+            if found.leftovers.torn_tails[0].is_unwritten {
+                assert!(kept.contains(&bytes[settled..length].to_vec()), "{unwritten:?} of {length} is gone");
+            } else {
+                assert_eq!(kept.len(), kept_before);
+            }
             assert!(is_whole(&store, first, 1) && is_whole(&store, third, 3), "{unwritten:?} of {length}");
             assert_eq!(
                 fs::read_dir(records.path().join("store/packs")).unwrap().count(),
@@ -132,6 +139,48 @@ fn a_put_without_all_of_its_blocks_and_without_its_commit_is_a_torn_tail_that_hi
         }
     }
     assert!(tails > 8, "{tails}");
+}
+
+fn quarantined(records: &Path) -> Vec<Vec<u8>> {
+    let entries = fs::read_dir(records.join("store/quarantine")).into_iter().flatten();
+    entries.map(|entry| fs::read(entry.unwrap().path()).unwrap()).collect()
+}
+
+/// What verification names, and what it calls a tail, of a store with this lane.
+fn told(records: &Path, lane_bytes: &[u8]) -> (Vec<ContentId>, usize) {
+    fs::write(lane(records), lane_bytes).unwrap();
+    let found = FsTaskStore::create(records).unwrap().verify(Thoroughness::Full, &|_| {}).unwrap();
+    let named = found.defects.iter().flat_map(|defect| &defect.records).map(|who| who.record).collect();
+    (named, found.leftovers.torn_tails.len())
+}
+
+#[test]
+fn a_zeroed_byte_and_zeros_in_more_than_one_put_are_damage() {
+    let records = tempfile::tempdir().unwrap();
+    let store = FsTaskStore::create(records.path()).unwrap();
+    let mut puts = Vec::new();
+    // Until a COMMIT begins with the last byte of a sector.
+    for n in 1.. {
+        let (id, _) = publish(&store, n, 100 + n as usize % 61);
+        let whole = fs::read(lane(records.path())).unwrap();
+        let (at, header) = *entries(&whole).last().unwrap();
+        puts.push((id, at..at + header.entry_length() as usize));
+        if at % 512 == 511 {
+            break;
+        }
+    }
+    let whole = fs::read(lane(records.path())).unwrap();
+    let (last, commit) = puts.last().unwrap();
+    let mut damaged = whole.clone();
+    damaged[commit.start] = 0;
+    assert_eq!(told(records.path(), &damaged), (vec![*last], 0));
+    let mut damaged = whole.clone();
+    for (_, commit) in &puts[puts.len() - 3..] {
+        damaged[commit.clone()].fill(0);
+    }
+    let (named, tails) = told(records.path(), &damaged);
+    assert!(puts[puts.len() - 3..].iter().all(|(id, _)| named.contains(id)), "{named:?}");
+    assert_eq!(tails, 0);
 }
 
 #[test]

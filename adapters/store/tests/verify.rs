@@ -278,6 +278,7 @@ fn the_end_of_a_lane_that_no_commit_follows_is_told_with_its_length_and_is_no_de
                 file: lane(cut.path()).display().to_string(),
                 offset: settled as u64,
                 bytes: (length - settled) as u64,
+                is_unwritten: false,
             };
             assert_eq!((found.leftovers.torn_tails, found.defects), (vec![tail], vec![]), "{length}");
         }

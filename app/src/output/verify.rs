@@ -63,13 +63,16 @@ fn of_signature(found: &Verification) -> String {
 
 /// What is no defect.
 fn left_over(out: &mut dyn Write, left: &Leftovers) -> io::Result<()> {
-    for TornTail { file, offset, bytes } in &left.torn_tails {
+    for TornTail { file, offset, bytes, is_unwritten } in &left.torn_tails {
         let bytes = counted(*bytes, "byte");
-        writeln!(
-            out,
-            "{:<13} {file} at {offset}: {bytes} without a COMMIT, as a killed isobox leaves them",
-            "left over"
-        )?;
+        let why = match is_unwritten {
+            false => "as a killed isobox leaves them",
+            true => {
+                "with parts that were never written, as a power cut leaves them; without one, the disk lost what was \
+                 recorded last. The next task keeps them in quarantine"
+            }
+        };
+        writeln!(out, "{:<13} {file} at {offset}: {bytes} without a COMMIT, {why}", "left over")?;
     }
     if left.unreferenced > 0 {
         let (files, bytes) = (counted(left.unreferenced, "large file"), counted(left.unreferenced_bytes, "byte"));
@@ -135,7 +138,10 @@ pub(crate) fn document(how: Thoroughness, found: &Verification) -> Value {
 }
 
 fn leftovers(left: &Leftovers) -> Value {
-    let tail = |TornTail { file, offset, bytes }: &TornTail| json!({ "file": file, "offset": offset, "bytes": bytes });
+    let tail = |tail: &TornTail| {
+        let TornTail { file, offset, bytes, is_unwritten } = tail;
+        json!({ "file": file, "offset": offset, "bytes": bytes, "unwritten": is_unwritten })
+    };
     json!({
         "torn_tails": left.torn_tails.iter().map(tail).collect::<Vec<_>>(),
         "unreferenced_files": left.unreferenced,

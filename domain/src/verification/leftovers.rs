@@ -10,6 +10,9 @@ pub struct TornTail {
     pub offset: u64,
     /// How long it is, in bytes.
     pub bytes: u64,
+    /// Whether parts of it were never written, as a power cut leaves it. A disk that loses a sector of what was
+    /// acknowledged last leaves the same.
+    pub is_unwritten: bool,
 }
 
 /// What no COMMIT speaks of.

@@ -5,7 +5,7 @@ use super::part::{Hurt, Lost, Part};
 use super::span::Span;
 use crate::error::failed;
 use crate::index::{Pack, readable};
-use crate::lane_tail::end_to_read;
+use crate::lane_tail::{Tail, end_to_read, find_tail};
 use crate::pack_scan::{read_commit, read_payload};
 use crate::store::FsTaskStore;
 use isobox_domain::content::ContentId;
@@ -63,7 +63,7 @@ impl<'a> PackCheck<'a> {
         }
         advance(length.saturating_sub(told));
         self.check_name().map_err(&read)?;
-        self.note_tail(length);
+        self.note_tail(length).map_err(&read)?;
         Ok(Part { found: self.found, runs: self.runs, lost: self.lost, hurt: self.hurt })
     }
 
@@ -75,11 +75,14 @@ impl<'a> PackCheck<'a> {
     }
 
     /// Tells of what no COMMIT follows. In a pack that is sealed, a cut entry is damage.
-    fn note_tail(&mut self, length: u64) {
+    fn note_tail(&mut self, length: u64) -> io::Result<()> {
         let (offset, bytes) = (self.settled, length.saturating_sub(self.settled));
         if matches!(self.pack, Pack::Lane(_)) && bytes > 0 {
-            self.found.leftovers.torn_tails.push(TornTail { file: self.shown.clone(), offset, bytes });
+            let tail = find_tail(self.file, self.store.shared.layout.format.store)?;
+            let (file, is_unwritten) = (self.shown.clone(), matches!(tail, Tail::Unwritten { .. }));
+            self.found.leftovers.torn_tails.push(TornTail { file, offset, bytes, is_unwritten });
         }
+        Ok(())
     }
 
     /// Checks what the scan came across; where that ends.
