@@ -16,6 +16,7 @@ pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod logs;
 pub(crate) mod nearest;
+mod noted_mount;
 pub(crate) mod open_tasks;
 pub(crate) mod pin;
 pub(crate) mod promote;

@@ -80,7 +80,10 @@ pub use v1::{
 };
 pub use verifier::{Advance, TellAdvance, Verifier};
 pub use views::{View, Views};
-pub use workspaces::{Workspace, WorkspaceError, WorkspaceMount, WorkspaceRequest, Workspaces};
+pub use workspaces::{
+    MemorySize, Overlay, OverlayKind, Workspace, WorkspaceError, WorkspaceForm, WorkspaceMount, WorkspaceRequest,
+    Workspaces,
+};
 
 /// A boxed cause at the end of an error chain.
 pub type Cause = Box<dyn std::error::Error + Send + Sync + 'static>;

@@ -1,6 +1,6 @@
 //! Starting a Workload Command in a Sandbox, and seeing it end.
 
-use crate::{Cause, Content, WorkspaceMount};
+use crate::{Cause, Content, OverlayKind, WorkspaceMount};
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::outcome::{Exit, ResourceUsage};
 use isobox_domain::policy::{BackendName, Capabilities, EffectivePolicy};
@@ -130,6 +130,9 @@ pub trait RuntimeBackend: Send + Sync {
 
     /// What it enforces on this machine, found by trying.
     fn capabilities(&self) -> Capabilities;
+
+    /// How it mounts overlays on this machine, found by trying; the error says why it does not.
+    fn overlay(&self) -> Result<OverlayKind, String>;
 
     /// Starts the command. Returns when the Sandbox is up.
     ///

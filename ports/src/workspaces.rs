@@ -4,7 +4,7 @@ use crate::{CaptureSink, Cause};
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::WorkspaceSource;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// How a Workspace is to be mounted by a Runtime Backend.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +14,78 @@ pub enum WorkspaceMount {
         /// Absolute path of its root.
         host_path: PathBuf,
     },
+    /// Directories that are shown as one, of which only the uppermost is written.
+    Overlay(Overlay),
+}
+
+impl WorkspaceMount {
+    /// Where the Workspace is: for an overlay the directory that a backend mounts it at, in the Sandbox's own mount
+    /// namespace.
+    pub fn host_path(&self) -> &Path {
+        match self {
+            Self::Directory { host_path } => host_path,
+            Self::Overlay(overlay) => &overlay.place,
+        }
+    }
+}
+
+/// A Workspace that shares what nobody changes with others of the same commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overlay {
+    /// Absolute paths of the directories that are never written, the uppermost first.
+    pub lowers: Vec<PathBuf>,
+    /// Absolute path of a directory of its own, with an `upper` that takes what is written and a `work` for the kernel.
+    /// The overlay is mounted at this very directory, so that neither can be reached through it.
+    pub place: PathBuf,
+    /// How it is mounted.
+    pub kind: OverlayKind,
+    /// If `upper` and `work` are not on disk: the backend makes them on a file system in memory of this size, at `place`.
+    pub memory: Option<MemorySize>,
+}
+
+impl Overlay {
+    /// The directory that takes what is written.
+    pub fn upper(&self) -> PathBuf {
+        self.place.join("upper")
+    }
+
+    /// The directory that the kernel works in.
+    pub fn work(&self) -> PathBuf {
+        self.place.join("work")
+    }
+}
+
+/// Who mounts an overlay, and so how the kernel marks in it what is hidden. See "User xattr" in the kernel's documentation
+/// of overlayfs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OverlayKind {
+    /// A user who may mount: marks are attributes `trusted.overlay.*`.
+    Privileged,
+    /// An ordinary user in a user namespace: marks are attributes `user.overlay.*`.
+    Unprivileged,
+}
+
+/// The size of a file system in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemorySize {
+    /// Bytes that files may take.
+    pub bytes: u64,
+    /// Files, directories and links that there may be.
+    pub inodes: u64,
+}
+
+/// In which form a Workspace is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkspaceForm {
+    /// Files of its own.
+    Copy,
+    /// An overlay.
+    Overlay {
+        /// How it is to be mounted.
+        kind: OverlayKind,
+        /// The size of what can be written, if that is to be in memory.
+        memory: Option<MemorySize>,
+    },
 }
 
 /// What a Workspace is made from.
@@ -21,6 +93,8 @@ pub enum WorkspaceMount {
 pub struct WorkspaceRequest<'a> {
     /// The source, pinned.
     pub source: &'a WorkspaceSource,
+    /// The form. Where an overlay has nothing to lie on, a copy is made all the same, and a notice says why.
+    pub form: WorkspaceForm,
 }
 
 /// A private, disposable copy of a source at one commit.
@@ -87,10 +161,14 @@ impl WorkspaceError {
 /// - A killed creation is disposed from its state.
 pub trait Workspaces: Send + Sync {
     /// Chooses where the next Workspace goes, before anything is made there: its state, to be noted first.
-    fn reserve(&self) -> Result<Vec<u8>, WorkspaceError>;
+    fn reserve(&self, request: &WorkspaceRequest<'_>) -> Result<Vec<u8>, WorkspaceError>;
 
-    /// Makes the root of a Workspace at a reserved place, still empty, so that a Sandbox can come up around it.
-    fn lay_out(&self, reserved: &[u8]) -> Result<WorkspaceMount, WorkspaceError>;
+    /// Whether laying out is a matter of a moment; if not, what all Workspaces of the commit share has to be made first.
+    fn is_prepared(&self, reserved: &[u8]) -> bool;
+
+    /// Makes what a Sandbox needs to come up around a Workspace at a reserved place: a root that is still empty, or an
+    /// overlay with all that lies below it.
+    fn lay_out(&self, reserved: &[u8], request: &WorkspaceRequest<'_>) -> Result<WorkspaceMount, WorkspaceError>;
 
     /// Makes a Workspace at a reserved place, whether it was laid out or not.
     fn create(&self, reserved: &[u8], request: &WorkspaceRequest<'_>) -> Result<Workspace, WorkspaceError>;

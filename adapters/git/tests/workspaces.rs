@@ -5,7 +5,7 @@ mod fixture;
 use fixture::{Place, chain, commit, create, git, git_command, root, trial};
 use isobox_git::{GixRepository, GixWorkspaces};
 use isobox_ports::fake::RecordingSink;
-use isobox_ports::{TrustedRepository, WorkspaceError, WorkspaceRequest, Workspaces};
+use isobox_ports::{TrustedRepository, WorkspaceError, WorkspaceForm, WorkspaceRequest, Workspaces};
 use libtest_mimic::Trial;
 use nix::fcntl::{OFlag, openat};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
@@ -217,8 +217,9 @@ fn refused(place: &Place, app: &Path) -> String {
     let repository = GixRepository::discover(app).expect("it is found");
     let source = repository.source().expect("it is a source");
     let workspaces = GixWorkspaces::new(repository, place.workspaces_root());
-    let reserved = workspaces.reserve().expect("a place is reserved");
-    let error = workspaces.create(&reserved, &WorkspaceRequest { source: &source }).expect_err("it is refused");
+    let request = WorkspaceRequest { source: &source, form: WorkspaceForm::Copy };
+    let reserved = workspaces.reserve(&request).expect("a place is reserved");
+    let error = workspaces.create(&reserved, &request).expect_err("it is refused");
     assert!(matches!(error, WorkspaceError::Refused { .. }), "{}", chain(&error));
     assert_eq!(fs::read_dir(place.workspaces_root()).map_or(0, Iterator::count), 0);
     chain(&error)
@@ -257,8 +258,9 @@ fn no_space_left() {
     let repository = GixRepository::discover(&app).expect("it is found");
     let source = repository.source().expect("it is a source");
     let workspaces = GixWorkspaces::new(repository, place.workspaces_root());
-    let reserved = workspaces.reserve().expect("a place is reserved");
-    let error = workspaces.create(&reserved, &WorkspaceRequest { source: &source }).expect_err("there is no space");
+    let request = WorkspaceRequest { source: &source, form: WorkspaceForm::Copy };
+    let reserved = workspaces.reserve(&request).expect("a place is reserved");
+    let error = workspaces.create(&reserved, &request).expect_err("there is no space");
     assert!(matches!(error, WorkspaceError::Full { .. }), "{}", chain(&error));
     assert_eq!(fs::read_dir(place.workspaces_root()).expect("it is read").count(), 0);
     umount2(&place.workspaces_root(), MntFlags::MNT_DETACH).expect("it is unmounted");

@@ -14,7 +14,7 @@ use crate::stage::devices::{self, Guard, WayBack};
 use crate::supervision::{Recipe, io_error, start, try_out};
 use claims::Findings;
 use isobox_domain::policy::{BackendName, Capabilities, NetworkAccess, WorkspaceExposure};
-use isobox_ports::{Filled, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, WorkspaceMount};
+use isobox_ports::{Filled, LaunchError, LaunchRequest, OverlayKind, RuntimeBackend, Sandbox, WorkspaceMount};
 use memory::{Memory, circumstances};
 use std::ffi::CString;
 use std::io;
@@ -139,19 +139,22 @@ impl RuntimeBackend for BubblewrapBackend {
         claims::capabilities(self.findings().as_ref())
     }
 
+    fn overlay(&self) -> Result<OverlayKind, String> {
+        Err("not yet".to_owned())
+    }
+
     fn launch(
         &self,
         request: &LaunchRequest<'_>,
         fill: &mut dyn FnMut() -> Filled,
     ) -> Result<Box<dyn Sandbox>, LaunchError> {
         let findings = self.findings().as_ref().map_err(|reason| refused(reason.clone()))?;
-        let WorkspaceMount::Directory { host_path } = request.mount;
         let view = View {
             proc_view: findings.proc_view,
             network: request.policy.asked.network,
             exposure: request.policy.asked.workspace,
             read: &request.policy.asked.read,
-            host_path,
+            host_path: request.mount.host_path(),
         };
         let recipe = self.recipe(&view, plan(request))?;
         let started = start(recipe, request.mount, fill);

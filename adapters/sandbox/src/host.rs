@@ -5,7 +5,7 @@ use crate::protocol::{CONTROL_FD, Plan, Reach, STAGE_NAME};
 use crate::supervision::{Recipe, start};
 use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
 use isobox_domain::policy::{BackendName, Capabilities};
-use isobox_ports::{Filled, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, WorkspaceMount};
+use isobox_ports::{Filled, LaunchError, LaunchRequest, OverlayKind, RuntimeBackend, Sandbox};
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 
@@ -40,6 +40,10 @@ impl RuntimeBackend for HostBackend {
         }
     }
 
+    fn overlay(&self) -> Result<OverlayKind, String> {
+        Err("the backend `host` mounts nothing".to_owned())
+    }
+
     fn launch(
         &self,
         request: &LaunchRequest<'_>,
@@ -64,8 +68,7 @@ fn stage_arguments() -> Vec<CString> {
 
 fn plan(request: &LaunchRequest<'_>) -> Plan {
     let own: Vec<_> = IDENTITY.into_iter().filter_map(|name| Some((name, value(name)?))).collect();
-    let WorkspaceMount::Directory { host_path } = request.mount;
-    let mut directory = host_path.as_os_str().as_bytes().to_vec();
+    let mut directory = request.mount.host_path().as_os_str().as_bytes().to_vec();
     if let Some(path) = request.working_directory {
         directory.extend([b"/", path.as_bytes()].concat());
     }

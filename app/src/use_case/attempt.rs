@@ -18,7 +18,8 @@ use isobox_domain::command::WorkloadCommand;
 use isobox_domain::policy::ProjectPolicy;
 use isobox_domain::record::{RecordedArgument, SandboxKind, TaskRecord};
 use isobox_ports::{
-    Attempts, Clock, ObjectStore, RecordLog, RuntimeBackend, TaskIds, TrustedRepository, Views, Workspaces,
+    Attempts, Clock, ObjectStore, RecordLog, RuntimeBackend, TaskIds, TrustedRepository, Views, WorkspaceForm,
+    WorkspaceRequest, Workspaces,
 };
 
 /// Free bytes that the Task Store must have before a workload is started: enough for a record, its patch and usual output.
@@ -111,11 +112,12 @@ pub(crate) fn attempt(
         .map_err(|failure| failure.while_doing(preflight_of(request.kind)))?;
     let mut record = draft::draft(ports, request, source, effective);
     let mut attempt = ports.attempts.begin(&record)?;
-    let place = match carry_out::reserve(ports.workspaces, &mut *attempt) {
+    let wanted = WorkspaceRequest { source: &record.source.clone(), form: WorkspaceForm::Copy };
+    let place = match carry_out::reserve(ports.workspaces, &mut *attempt, &wanted) {
         Ok(place) => place,
         Err(failure) => return Err(publish::give_up(attempt, failure)),
     };
-    let begun = Begun { ports, request, tell, attempt: &mut *attempt, record: &mut record, place: &place };
+    let begun = Begun { ports, request, tell, attempt: &mut *attempt, record: &mut record, place: &place, wanted };
     let performed = match carry_out::carry_out(begun, backend, caller) {
         Ok(performed) => performed,
         Err(refused) => return Err(publish::take_back(ports, attempt, &place, refused)),

@@ -1,11 +1,11 @@
 //! What an attempt notes about its Workspace, so that it is removed in the end whoever is killed when.
 
+use super::noted_mount;
 use crate::failure::one_line;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
 use isobox_domain::timestamp::Timestamp;
 use isobox_ports::{Attempt, StoreError, WorkspaceError, WorkspaceMount, Workspaces};
-use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
 
 /// Note: the state of the Workspace.
 pub(crate) const PLACE: &str = "workspace";
@@ -24,19 +24,17 @@ pub(crate) struct Launched {
 impl Launched {
     /// Notes it in `attempt`.
     pub(crate) fn note(&self, attempt: &mut dyn Attempt) -> Result<(), StoreError> {
-        let WorkspaceMount::Directory { host_path } = &self.mount;
         let moment = self.started_at.unix_ms().to_le_bytes();
-        attempt.note(LAUNCHED, &[&moment, host_path.as_os_str().as_bytes()].concat())
+        attempt.note(LAUNCHED, &[&moment[..], &noted_mount::encode(&self.mount)].concat())
     }
 
     /// What was noted in `attempt`, if it came that far.
     pub(crate) fn noted(attempt: &dyn Attempt) -> Result<Option<Self>, StoreError> {
         let noted = attempt.noted(LAUNCHED)?;
         Ok(noted.and_then(|noted| {
-            let (moment, host_path) = noted.split_first_chunk::<8>()?;
-            let host_path = OsString::from_vec(host_path.to_vec()).into();
+            let (moment, mount) = noted.split_first_chunk::<8>()?;
             let started_at = Timestamp::nearest(u64::from_le_bytes(*moment));
-            Some(Self { started_at, mount: WorkspaceMount::Directory { host_path } })
+            Some(Self { started_at, mount: noted_mount::decode(mount)? })
         }))
     }
 }
@@ -61,10 +59,9 @@ pub(crate) fn dispose(
 
 /// Keeps the Workspace at `place` for the user, and says so in `record`. What cannot be cleared away around it stays.
 pub(crate) fn retain(workspaces: &dyn Workspaces, record: &mut TaskRecord, place: &[u8], mount: &WorkspaceMount) {
-    let WorkspaceMount::Directory { host_path } = mount;
     let root = workspaces.retain(place).unwrap_or_else(|error| {
         record.warnings.push(format!("the workspace was kept as it was: {}", one_line(&error)));
-        host_path.clone()
+        mount.host_path().to_owned()
     });
     record.workspace = WorkspaceFate::Retained { host_path: root.into_os_string().into_vec() };
 }

@@ -14,12 +14,17 @@ pub(crate) struct ToldWorkspaces<'a> {
 }
 
 impl Workspaces for ToldWorkspaces<'_> {
-    fn reserve(&self) -> Result<Vec<u8>, WorkspaceError> {
-        self.inner.reserve()
+    fn reserve(&self, request: &WorkspaceRequest<'_>) -> Result<Vec<u8>, WorkspaceError> {
+        self.inner.reserve(request)
     }
 
-    fn lay_out(&self, reserved: &[u8]) -> Result<WorkspaceMount, WorkspaceError> {
-        self.inner.lay_out(reserved)
+    fn is_prepared(&self, reserved: &[u8]) -> bool {
+        self.inner.is_prepared(reserved)
+    }
+
+    fn lay_out(&self, reserved: &[u8], request: &WorkspaceRequest<'_>) -> Result<WorkspaceMount, WorkspaceError> {
+        let _working = Working::start(self.console, "preparing workspaces of this commit");
+        self.inner.lay_out(reserved, request)
     }
 
     fn create(&self, reserved: &[u8], request: &WorkspaceRequest<'_>) -> Result<Workspace, WorkspaceError> {

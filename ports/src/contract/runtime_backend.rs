@@ -5,7 +5,7 @@ mod stand;
 
 pub use act::Act;
 
-use crate::{EndCause, Filled, LaunchError, RuntimeBackend, WorkspaceMount};
+use crate::{EndCause, Filled, LaunchError, RuntimeBackend};
 use act::command;
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::enforcement::Control;
@@ -234,9 +234,8 @@ fn a_closed_stream_ends_its_writer(stand: &Stand) -> Result<(), Failed> {
 fn changes_are_in_the_workspace_afterwards(stand: &Stand) -> Result<(), Failed> {
     let mut sandbox = stand.launch(&command(Act::Make, &[])?, None)?;
     let ending = sandbox.supervise(&mut Heard::default())?;
-    let WorkspaceMount::Directory { host_path } = sandbox.workspace();
     assert_eq!(ending.cause, SUCCESS);
-    assert_eq!(std::fs::read_to_string(host_path.join("made"))?, "made\n");
+    assert_eq!(std::fs::read_to_string(sandbox.workspace().host_path().join("made"))?, "made\n");
     Ok(())
 }
 

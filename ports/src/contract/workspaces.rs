@@ -1,7 +1,7 @@
 //! What every implementation of [`Workspaces`] keeps.
 
 use crate::fake::RecordingSink;
-use crate::{Workspace, WorkspaceError, WorkspaceMount, WorkspaceRequest, Workspaces};
+use crate::{Workspace, WorkspaceError, WorkspaceForm, WorkspaceRequest, Workspaces};
 use isobox_domain::change::{ChangeLine, Mode, NotCapturedReason};
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::WorkspaceSource;
@@ -83,8 +83,9 @@ fn missing_directory_is_refused(fixture: &dyn WorkspacesFixture) -> Result<(), F
     let workspaces = fixture.workspaces();
     for (directory, is_there) in [("data", true), ("dat", false), ("README.md", false), ("build", false)] {
         let source = WorkspaceSource { working_directory: Some(RepoPath::parse(directory)?), ..fixture.source() };
-        let reserved = workspaces.reserve()?;
-        match workspaces.create(&reserved, &WorkspaceRequest { source: &source }) {
+        let request = WorkspaceRequest { source: &source, form: WorkspaceForm::Copy };
+        let reserved = workspaces.reserve(&request)?;
+        match workspaces.create(&reserved, &request) {
             Ok(_) => assert!(is_there, "{directory}"),
             Err(WorkspaceError::Refused { reason, .. }) => assert!(!is_there && reason.contains(directory), "{reason}"),
             Err(error) => return Err(error.into()),
@@ -192,7 +193,8 @@ fn disposing_twice_is_fine(fixture: &dyn WorkspacesFixture) -> Result<(), Failed
 }
 
 fn unborn_is_disposed(fixture: &dyn WorkspacesFixture) -> Result<(), Failed> {
-    let state = fixture.workspaces().reserve()?;
+    let source = fixture.source();
+    let state = fixture.workspaces().reserve(&WorkspaceRequest { source: &source, form: WorkspaceForm::Copy })?;
     fixture.later().dispose(&state)?;
     nothing_is_left(fixture)
 }
@@ -210,8 +212,10 @@ fn retaining_keeps_the_files(fixture: &dyn WorkspacesFixture) -> Result<(), Fail
 }
 
 fn create(fixture: &dyn WorkspacesFixture) -> Result<Workspace, Failed> {
-    let state = fixture.workspaces().reserve()?;
-    Ok(fixture.workspaces().create(&state, &WorkspaceRequest { source: &fixture.source() })?)
+    let source = fixture.source();
+    let request = WorkspaceRequest { source: &source, form: WorkspaceForm::Copy };
+    let state = fixture.workspaces().reserve(&request)?;
+    Ok(fixture.workspaces().create(&state, &request)?)
 }
 
 fn capture(workspaces: &dyn Workspaces, workspace: &Workspace) -> Result<RecordingSink, Failed> {
@@ -221,8 +225,7 @@ fn capture(workspaces: &dyn Workspaces, workspace: &Workspace) -> Result<Recordi
 }
 
 fn root(workspace: &Workspace) -> PathBuf {
-    let WorkspaceMount::Directory { host_path } = &workspace.mount;
-    host_path.clone()
+    workspace.mount.host_path().to_owned()
 }
 
 fn nothing_is_left(fixture: &dyn WorkspacesFixture) -> Result<(), Failed> {

@@ -1,8 +1,8 @@
 //! A Runtime Backend that starts no process: a function of the test plays the workload.
 
 use crate::{
-    EndCause, Ending, Filled, Flow, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, Streams, SupervisionError,
-    WorkspaceMount,
+    EndCause, Ending, Filled, Flow, LaunchError, LaunchRequest, OverlayKind, RuntimeBackend, Sandbox, Streams,
+    SupervisionError, WorkspaceMount,
 };
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
@@ -107,6 +107,10 @@ impl RuntimeBackend for ScriptedBackend {
         self.capabilities.clone()
     }
 
+    fn overlay(&self) -> Result<OverlayKind, String> {
+        Err("a play has no overlay".to_owned())
+    }
+
     fn launch(
         &self,
         request: &LaunchRequest<'_>,
@@ -118,11 +122,10 @@ impl RuntimeBackend for ScriptedBackend {
         if let Some(reason) = &self.refusal {
             return Err(LaunchError::Refused { backend: self.name(), reason: reason.clone() });
         }
-        let WorkspaceMount::Directory { host_path } = request.mount;
         let scene = Scene {
             command: request.command.clone(),
             policy: request.policy.clone(),
-            host_path: host_path.clone(),
+            host_path: request.mount.host_path().to_owned(),
             working_directory: request.working_directory.cloned(),
             stdin: Vec::new(),
         };

@@ -82,12 +82,16 @@ impl DirectoryWorkspaces {
 }
 
 impl Workspaces for DirectoryWorkspaces {
-    fn reserve(&self) -> Result<Vec<u8>, WorkspaceError> {
+    fn reserve(&self, _request: &WorkspaceRequest<'_>) -> Result<Vec<u8>, WorkspaceError> {
         let name = format!("ws-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         Ok(self.root.join(name).into_os_string().into_encoded_bytes())
     }
 
-    fn lay_out(&self, reserved: &[u8]) -> Result<WorkspaceMount, WorkspaceError> {
+    fn is_prepared(&self, _reserved: &[u8]) -> bool {
+        true
+    }
+
+    fn lay_out(&self, reserved: &[u8], _request: &WorkspaceRequest<'_>) -> Result<WorkspaceMount, WorkspaceError> {
         let host_path = container(reserved).join("root");
         fs::create_dir_all(&host_path).map_err(|e| failure("make the workspace's directory", e))?;
         Ok(WorkspaceMount::Directory { host_path })
@@ -110,8 +114,7 @@ impl Workspaces for DirectoryWorkspaces {
         mounted: &WorkspaceMount,
         sink: &mut dyn CaptureSink,
     ) -> Result<(), WorkspaceError> {
-        let WorkspaceMount::Directory { host_path } = mounted;
-        self.compare(host_path, sink).map_err(|e| failure("capture the workspace", e))
+        self.compare(mounted.host_path(), sink).map_err(|e| failure("capture the workspace", e))
     }
 
     fn dispose(&self, state: &[u8]) -> Result<(), WorkspaceError> {

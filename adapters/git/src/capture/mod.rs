@@ -21,7 +21,6 @@ use crate::patch::{self, Side};
 use crate::stat_cache::StatCacheEntry;
 use crate::workspace::base::Base;
 use crate::workspace::failure;
-use crate::workspace::layout::Layout;
 use base_content::BaseContent;
 use content::{Content, Tap};
 use gix::hash::Kind;
@@ -39,23 +38,32 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use walk::{Entry, Found, Walk};
 
-/// Reads what changed in the Workspace at `layout`, mounted as `mounted`, into `sink`. Every process that could write
-/// to it is dead.
+/// What isobox keeps of how a Workspace was made, where no workload writes.
+#[derive(Clone, Copy)]
+pub(crate) struct MadeFrom<'a> {
+    /// See `base.rs`.
+    pub(crate) base: &'a Path,
+    /// See `stat_cache.rs`.
+    pub(crate) stat_cache: &'a Path,
+}
+
+/// Reads what changed in the Workspace made from `made_from`, mounted as `mounted`, into `sink`. Every process that could
+/// write to it is dead.
 pub(crate) fn capture(
-    layout: &Layout,
+    made_from: &MadeFrom<'_>,
     repository: &GixRepository,
     mounted: &WorkspaceMount,
     sink: &mut dyn CaptureSink,
 ) -> Result<(), WorkspaceError> {
-    let WorkspaceMount::Directory { host_path } = mounted;
+    let host_path = mounted.host_path();
     let shown = Escaped::path(host_path);
-    let base = Base::load(&layout.base())
+    let base = Base::load(made_from.base)
         .map_err(|error| failure(&format!("read what the workspace at {shown} was made from"), error))?;
     let hash = match base.layers.first().map(|layer| layer.commit) {
         Some(GitOid::Sha256(_)) => Kind::Sha256,
         _ => Kind::Sha1,
     };
-    let place = Place { root: host_path, stat_cache: &layout.stat_cache(), pack: &base.pack, hash };
+    let place = Place { root: host_path, stat_cache: made_from.stat_cache, pack: &base.pack, hash };
     capture_place(&place, BaseContent::new(&base, repository), sink)
 }
 

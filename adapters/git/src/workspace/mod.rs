@@ -17,7 +17,8 @@ mod wide_encoding;
 
 pub use retained::dispose_retained;
 
-use crate::{GixRepository, capture};
+use crate::GixRepository;
+use crate::capture::{self, MadeFrom};
 use isobox_ports::{CaptureSink, Cause, Workspace, WorkspaceError, WorkspaceMount, WorkspaceRequest, Workspaces};
 use layout::Layout;
 use std::io::{self, ErrorKind};
@@ -38,13 +39,17 @@ impl GixWorkspaces {
 }
 
 impl Workspaces for GixWorkspaces {
-    fn reserve(&self) -> Result<Vec<u8>, WorkspaceError> {
+    fn reserve(&self, _request: &WorkspaceRequest<'_>) -> Result<Vec<u8>, WorkspaceError> {
         Layout::reserve(&self.workspaces_root)
             .map(|layout| layout.encode())
             .map_err(|e| failure("choose a place for a workspace", e))
     }
 
-    fn lay_out(&self, reserved: &[u8]) -> Result<WorkspaceMount, WorkspaceError> {
+    fn is_prepared(&self, _reserved: &[u8]) -> bool {
+        true
+    }
+
+    fn lay_out(&self, reserved: &[u8], _request: &WorkspaceRequest<'_>) -> Result<WorkspaceMount, WorkspaceError> {
         let layout = layout(reserved)?;
         creation::make_directories(&layout).map_err(|e| failure("make the workspace's directory", e))?;
         Ok(WorkspaceMount::Directory { host_path: layout.root() })
@@ -60,7 +65,9 @@ impl Workspaces for GixWorkspaces {
         mounted: &WorkspaceMount,
         sink: &mut dyn CaptureSink,
     ) -> Result<(), WorkspaceError> {
-        capture::capture(&layout(state)?, &self.repository, mounted, sink)
+        let layout = layout(state)?;
+        let made_from = MadeFrom { base: &layout.base(), stat_cache: &layout.stat_cache() };
+        capture::capture(&made_from, &self.repository, mounted, sink)
     }
 
     fn dispose(&self, state: &[u8]) -> Result<(), WorkspaceError> {

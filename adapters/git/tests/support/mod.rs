@@ -6,7 +6,7 @@ use isobox_domain::content::{ContentId, ContentRef};
 use isobox_git::{GixRepository, GixWorkspaces};
 use isobox_ports::fake::RecordingSink;
 use isobox_ports::{
-    CaptureSink, CapturedRefs, Cause, StoreError, TrustedRepository, Workspace, WorkspaceMount, WorkspaceRequest,
+    CaptureSink, CapturedRefs, Cause, StoreError, TrustedRepository, Workspace, WorkspaceForm, WorkspaceRequest,
     Workspaces,
 };
 use std::ffi::OsStr;
@@ -103,9 +103,9 @@ impl Scene {
         let repository = GixRepository::discover(&directory.path().join("repository")).expect("it is a repository");
         let source = repository.source().expect("it has a commit");
         let workspaces = GixWorkspaces::new(repository, directory.path().join("workspaces"));
-        let reserved = workspaces.reserve().expect("a place is chosen");
-        let workspace =
-            workspaces.create(&reserved, &WorkspaceRequest { source: &source }).expect("the workspace is made");
+        let request = WorkspaceRequest { source: &source, form: WorkspaceForm::Copy };
+        let reserved = workspaces.reserve(&request).expect("a place is chosen");
+        let workspace = workspaces.create(&reserved, &request).expect("the workspace is made");
         Self { directory, workspaces, workspace }
     }
 
@@ -116,8 +116,7 @@ impl Scene {
 
     /// The root of the Workspace.
     pub fn root(&self) -> &Path {
-        let WorkspaceMount::Directory { host_path } = &self.workspace.mount;
-        host_path
+        self.workspace.mount.host_path()
     }
 
     /// A fresh clone of the trusted repository.

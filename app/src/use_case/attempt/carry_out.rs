@@ -38,8 +38,12 @@ pub(super) enum Standing {
 }
 
 /// Chooses a place for the Workspace and notes it, so that a later start can remove what is there.
-pub(super) fn reserve(workspaces: &dyn Workspaces, attempt: &mut dyn Attempt) -> Result<Vec<u8>, Failure> {
-    let place = workspaces.reserve()?;
+pub(super) fn reserve(
+    workspaces: &dyn Workspaces,
+    attempt: &mut dyn Attempt,
+    wanted: &WorkspaceRequest<'_>,
+) -> Result<Vec<u8>, Failure> {
+    let place = workspaces.reserve(wanted)?;
     attempt.note(disposal::PLACE, &place)?;
     Ok(place)
 }
@@ -53,14 +57,16 @@ pub(super) struct Begun<'a> {
     pub(super) record: &'a mut TaskRecord,
     /// Where the Workspace goes.
     pub(super) place: &'a [u8],
+    /// What it is to be.
+    pub(super) wanted: WorkspaceRequest<'a>,
 }
 
 /// Carries the attempt out and completes its record, all but what becomes of the Workspace.
 ///
 /// An error is a Preflight Rule that refuses: nothing was executed, and an empty place may stand.
 pub(super) fn carry_out(begun: Begun<'_>, backend: &dyn RuntimeBackend, caller: Caller) -> Result<Performed, Failure> {
-    let Begun { ports, request, tell, attempt, record, place } = begun;
-    let mount = match ports.workspaces.lay_out(place) {
+    let Begun { ports, request, tell, attempt, record, place, wanted } = begun;
+    let mount = match ports.workspaces.lay_out(place, &wanted) {
         Ok(mount) => mount,
         Err(error) => return Ok(unprepared(ports, record, &error, Standing::Incomplete)),
     };
@@ -70,7 +76,7 @@ pub(super) fn carry_out(begun: Begun<'_>, backend: &dyn RuntimeBackend, caller: 
         made = look_at_rules(ports, request, record).and_then(|()| {
             tell(Progress::Started(record));
             attempt.set_room_aside();
-            make(ports, attempt, record, place)
+            make(ports, attempt, place, &wanted)
         });
         if made.is_ok() { Filled::Whole } else { Filled::Not }
     });
@@ -115,10 +121,10 @@ fn look_at_rules(ports: &Ports<'_>, request: &TaskRequest, record: &TaskRecord) 
 fn make(
     ports: &Ports<'_>,
     attempt: &mut dyn Attempt,
-    record: &TaskRecord,
     place: &[u8],
+    wanted: &WorkspaceRequest<'_>,
 ) -> Result<(Workspace, Timestamp), Unmade> {
-    let workspace = ports.workspaces.create(place, &WorkspaceRequest { source: &record.source });
+    let workspace = ports.workspaces.create(place, wanted);
     let workspace = workspace.map_err(|error| Unmade::failed(error, Standing::Incomplete))?;
     let started_at = ports.clock.now();
     let launched = Launched { started_at, mount: workspace.mount.clone() };

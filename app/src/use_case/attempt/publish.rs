@@ -8,7 +8,7 @@ use crate::use_case::view;
 use isobox_domain::content::ContentId;
 use isobox_domain::escape::Escaped;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
-use isobox_ports::{Attempt, WorkspaceMount};
+use isobox_ports::Attempt;
 
 /// Forgets an attempt in which nothing was made.
 pub(super) fn give_up(attempt: Box<dyn Attempt>, failure: Failure) -> Failure {
@@ -88,9 +88,8 @@ fn settle_fate(ports: &Ports<'_>, request: &TaskRequest, record: &mut TaskRecord
 fn unpublished(failure: Failure, record: &TaskRecord, standing: Standing) -> Failure {
     let kept = match standing {
         Standing::Incomplete => String::new(),
-        Standing::Captured(WorkspaceMount::Directory { host_path })
-        | Standing::Needed(WorkspaceMount::Directory { host_path }) => {
-            format!("; the workspace was kept at {}", Escaped::path(&host_path))
+        Standing::Captured(mount) | Standing::Needed(mount) => {
+            format!("; the workspace was kept at {}", Escaped::path(mount.host_path()))
         }
     };
     let what = format!("the record of {} could not be published{kept}; a later start does it", record.task);

@@ -5,8 +5,9 @@ use crate::use_case::disposal::{Launched, PLACE};
 use crate::use_case::fixture::{World, clock, edit};
 use isobox_domain::outcome::Outcome;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
+use isobox_domain::source::WorkspaceSource;
 use isobox_ports::fake::Performance;
-use isobox_ports::{Attempts, Clock, RecordLog, Role, WorkspaceMount, WorkspaceRequest, Workspaces};
+use isobox_ports::{Attempts, Clock, RecordLog, Role, WorkspaceForm, WorkspaceRequest, Workspaces};
 use std::fs;
 use std::path::PathBuf;
 
@@ -23,6 +24,10 @@ fn draft() -> TaskRecord {
     }
 }
 
+fn copy_of(source: &WorkspaceSource) -> WorkspaceRequest<'_> {
+    WorkspaceRequest { source, form: WorkspaceForm::Copy }
+}
+
 fn assert_nothing_is_left(world: &World) {
     assert_eq!(world.standing(), Vec::<std::path::PathBuf>::new());
     assert_eq!(world.unfinished(), 0);
@@ -33,13 +38,12 @@ fn an_attempt_that_was_killed_while_it_ran_becomes_an_interruption_with_what_it_
     let world = World::new(edit);
     let draft = draft();
     let mut attempt = world.store.inner.begin(&draft).expect("begun");
-    let place = world.workspaces.reserve().expect("a place");
+    let place = world.workspaces.reserve(&copy_of(&draft.source)).expect("a place");
     attempt.note(PLACE, &place).expect("noted");
-    let workspace = world.workspaces.create(&place, &WorkspaceRequest { source: &draft.source }).expect("made");
+    let workspace = world.workspaces.create(&place, &copy_of(&draft.source)).expect("made");
     let launched = Launched { started_at: clock().now(), mount: workspace.mount.clone() };
     launched.note(&mut *attempt).expect("noted");
-    let isobox_ports::WorkspaceMount::Directory { host_path } = workspace.mount;
-    fs::write(host_path.join("README.md"), "half").expect("write");
+    fs::write(workspace.mount.host_path().join("README.md"), "half").expect("write");
     let mut output = attempt.stage(Role::Stdout).expect("staged");
     std::io::Write::write_all(&mut output, b"said").expect("written");
     drop((output, attempt));
@@ -57,7 +61,7 @@ fn an_attempt_that_was_killed_while_it_ran_becomes_an_interruption_with_what_it_
 fn an_attempt_that_was_killed_before_its_workspace_was_whole_leaves_a_record_and_nothing_else() {
     let world = World::new(edit);
     let mut attempt = world.store.inner.begin(&draft()).expect("begun");
-    let place = world.workspaces.reserve().expect("a place");
+    let place = world.workspaces.reserve(&copy_of(&draft().source)).expect("a place");
     attempt.note(PLACE, &place).expect("noted");
     fs::create_dir(std::path::Path::new(std::str::from_utf8(&place).expect("text"))).expect("half a workspace");
     drop(attempt);
@@ -91,10 +95,10 @@ fn a_kill_right_after_the_record_was_published_leaves_a_kept_workspace_alone() {
 fn published_and_killed(world: &World, fate: impl FnOnce(PathBuf) -> WorkspaceFate) -> (TaskRecord, PathBuf) {
     let draft = draft();
     let mut attempt = world.store.inner.begin(&draft).expect("begun");
-    let place = world.workspaces.reserve().expect("a place");
+    let place = world.workspaces.reserve(&copy_of(&draft.source)).expect("a place");
     attempt.note(PLACE, &place).expect("noted");
-    let made = world.workspaces.create(&place, &WorkspaceRequest { source: &draft.source }).expect("made");
-    let WorkspaceMount::Directory { host_path } = made.mount;
+    let made = world.workspaces.create(&place, &copy_of(&draft.source)).expect("made");
+    let host_path = made.mount.host_path().to_owned();
     let record = TaskRecord { workspace: fate(host_path.clone()), ..draft };
     drop(world.store.inner.publish_keeping(attempt, &record).expect("published"));
     (record, host_path)
