@@ -34,6 +34,7 @@ pub(crate) use look::{CatArguments, DiffArguments, LogsArguments, ShowArguments}
 pub(crate) use misunderstood::misunderstood;
 pub(crate) use policy::{
     PolicyArguments, PolicyCheckArguments, PolicyCommand, PolicyShowArguments, PolicyTrustArguments, TrustFlag,
+    WorkspaceFlag,
 };
 pub(crate) use policy_flags::PolicyFlags;
 pub(crate) use promote::PromoteArguments;

@@ -115,6 +115,49 @@ impl WorkspaceExposure {
     }
 }
 
+/// What a Workspace is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkspaceKind {
+    /// Files of its own.
+    Copy,
+    /// A layer of its own over files that it shares with other Workspaces of the commit, and that nobody writes.
+    Overlay,
+}
+
+impl WorkspaceKind {
+    /// Every kind, the cheapest first.
+    pub const ALL: [Self; 2] = [Self::Overlay, Self::Copy];
+
+    /// The name on the command line, in records and in output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Copy => "copy",
+            Self::Overlay => "overlay",
+        }
+    }
+
+    /// In what a workload can tell it from a directory of files, as a sentence for people.
+    pub const fn difference(self) -> Option<&'static str> {
+        match self {
+            Self::Copy => None,
+            Self::Overlay => Some(
+                "the workspace is an overlay: renaming a directory that the commit has fails with EXDEV, as between file \
+                 systems; `mv` copies it, and `--workspace copy` makes a workspace in which it can be renamed",
+            ),
+        }
+    }
+}
+
+/// Which kind of Workspace is wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WorkspaceChoice {
+    /// The cheapest that the backend can mount on this machine.
+    #[default]
+    Auto,
+    /// This one or none.
+    Named(WorkspaceKind),
+}
+
 /// A kind of host asset that a person exposes by explicit choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReuseKind {
@@ -201,6 +244,17 @@ pub struct EffectivePolicy {
     pub controls: Vec<ControlReport>,
     /// Known limitations of the backend on this machine, as sentences for people.
     pub limitations: Vec<String>,
+    /// What the Workspace was made of. `None` if there was none, or nobody kept it.
+    pub workspace: Option<WorkspaceKind>,
+}
+
+impl EffectivePolicy {
+    /// The same with a Workspace of `kind`, and with what is known of that.
+    #[must_use]
+    pub fn with_workspace(mut self, kind: WorkspaceKind) -> Self {
+        self.limitations.extend(kind.difference().map(str::to_owned));
+        Self { workspace: Some(kind), ..self }
+    }
 }
 
 /// What a project's policy file says.

@@ -5,7 +5,7 @@ use crate::object::{self, DecodeError, EncodeError, Names};
 use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
 use isobox_domain::policy::{
     BackendChoice, BackendName, EffectivePolicy, NetworkAccess, PathMode, ReuseInput, ReuseKind, SandboxPolicy,
-    WorkspaceExposure,
+    WorkspaceExposure, WorkspaceKind,
 };
 
 const KIND: &str = "isobox.policy";
@@ -27,6 +27,8 @@ const PATH_MODES: Names<'_, PathMode> =
     &[(PathMode::Default.name(), PathMode::Default), (PathMode::Inherited.name(), PathMode::Inherited)];
 const EXPOSURES: Names<'_, WorkspaceExposure> =
     &[("read_write", WorkspaceExposure::ReadWrite), ("read_only", WorkspaceExposure::ReadOnly)];
+const WORKSPACES: Names<'_, WorkspaceKind> =
+    &[(WorkspaceKind::Copy.name(), WorkspaceKind::Copy), (WorkspaceKind::Overlay.name(), WorkspaceKind::Overlay)];
 const ENFORCED: &str = "enforced";
 const PARTIALLY_ENFORCED: &str = "partially_enforced";
 const NOT_ENFORCED: &str = "not_enforced";
@@ -46,6 +48,7 @@ pub fn decode_policy(bytes: &[u8]) -> Result<EffectivePolicy, DecodeError> {
         asked: decode_asked(map.need(3, "what was asked for")?)?,
         controls: decode_controls(map.need(4, "the controls")?)?,
         limitations: map.need(5, "the limitations")?.texts()?,
+        workspace: map.find(6)?.map(|kind| kind.named(WORKSPACES, "a kind of workspace")).transpose()?,
     };
     map.end()?;
     decoder.end()?;
@@ -60,6 +63,9 @@ fn encode_unchecked(policy: &EffectivePolicy) -> Vec<u8> {
         let controls = map.field(4).array(policy.controls.len());
         policy.controls.iter().for_each(|report| encode_control(controls, report));
         map.field(5).texts(&policy.limitations);
+        if let Some(kind) = &policy.workspace {
+            map.field(6).named(WORKSPACES, kind);
+        }
     })
 }
 

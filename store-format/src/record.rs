@@ -115,6 +115,7 @@ pub fn children(bytes: &[u8]) -> Result<Vec<Child>, DecodeError> {
         asked: SandboxPolicy::default(),
         controls: Vec::new(),
         limitations: Vec::new(),
+        workspace: None,
     };
     let (record, policy) = decode_with(bytes, |_| Ok(placeholder))?;
     let artifacts = record.artifacts;

@@ -2,6 +2,7 @@
 
 mod samples;
 
+use isobox_domain::policy::WorkspaceKind;
 use isobox_store_format::block::{Block, BlockBuilder};
 use isobox_store_format::change_set::{ChangeSetWriter, decode_chunk, decode_index};
 use isobox_store_format::commit::{Commit, Committed, CommittedChild};
@@ -65,7 +66,10 @@ fn records_keep_their_bytes() {
 
 #[test]
 fn policies_keep_their_bytes() {
-    for (name, policy) in [("policy", samples::policy()), ("policy-bare", samples::bare_policy())] {
+    let with_workspace = samples::policy().with_workspace(WorkspaceKind::Overlay);
+    let policies =
+        [("policy", samples::policy()), ("policy-bare", samples::bare_policy()), ("policy-workspace", with_workspace)];
+    for (name, policy) in policies {
         let golden = pinned(&format!("{name}.cbor"), &encode_policy(&policy).expect("encode"));
         assert_eq!(decode_policy(&golden), Ok(policy));
     }

@@ -1,7 +1,8 @@
 //! The commands about policies.
 
 use super::Place;
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
+use isobox_domain::policy::{WorkspaceChoice, WorkspaceKind};
 use std::path::PathBuf;
 
 /// `isobox policy`.
@@ -52,6 +53,36 @@ pub(crate) struct TrustFlag {
     /// Trust the project's policy as it is now, without a question
     #[arg(long)]
     pub(crate) trust_policy: bool,
+}
+
+/// What the workspace is made of.
+#[derive(Debug, Default, Args)]
+pub(crate) struct WorkspaceFlag {
+    /// What the workspace is made of; the record says what was chosen, and in what it differs from a plain directory
+    #[arg(long, value_enum, default_value_t, value_name = "KIND")]
+    pub(crate) workspace: WorkspaceKindFlag,
+}
+
+/// `--workspace`.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum WorkspaceKindFlag {
+    /// An overlay where the backend can mount one here, or else a copy
+    #[default]
+    Auto,
+    /// A layer over files that every workspace of the commit shares; made in a moment
+    Overlay,
+    /// Files of its own
+    Copy,
+}
+
+impl From<WorkspaceKindFlag> for WorkspaceChoice {
+    fn from(flag: WorkspaceKindFlag) -> Self {
+        match flag {
+            WorkspaceKindFlag::Auto => Self::Auto,
+            WorkspaceKindFlag::Overlay => Self::Named(WorkspaceKind::Overlay),
+            WorkspaceKindFlag::Copy => Self::Named(WorkspaceKind::Copy),
+        }
+    }
 }
 
 /// `isobox policy check`.

@@ -1,6 +1,6 @@
 //! `isobox run` and `isobox tool`.
 
-use super::{GlobalFlags, Place, PolicyFlags, TellingFlags, TrustFlag};
+use super::{GlobalFlags, Place, PolicyFlags, TellingFlags, TrustFlag, WorkspaceFlag};
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
 
@@ -42,6 +42,9 @@ pub(crate) struct RunArguments {
     /// Whether the project's policy is trusted.
     #[command(flatten)]
     pub(crate) trust: TrustFlag,
+    /// What the workspace is made of.
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceFlag,
     /// Keep the workspace after the attempt and print where it is
     #[arg(long)]
     pub(crate) retain_workspace: bool,
@@ -66,6 +69,9 @@ pub(crate) struct ToolArguments {
     /// Whether the project's policy is trusted.
     #[command(flatten)]
     pub(crate) trust: TrustFlag,
+    /// What the workspace is made of.
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceFlag,
     /// The command and its arguments, untouched
     #[arg(last = true, required = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,

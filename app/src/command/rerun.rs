@@ -13,7 +13,7 @@ use crate::use_case::open_tasks;
 use crate::use_case::select::Selected;
 use crate::wiring::{Project, Store};
 use isobox_domain::command::WorkloadCommand;
-use isobox_domain::policy::ProjectPolicy;
+use isobox_domain::policy::{ProjectPolicy, WorkspaceChoice, WorkspaceKind};
 use isobox_domain::promotion::check_head;
 use isobox_domain::record::{SandboxKind, TaskRecord};
 use isobox_domain::v1::is_imported;
@@ -51,6 +51,10 @@ pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<Exit
         recorded_command: record.command.clone(),
         policy,
         retention: if arguments.retain_workspace { Retention::Retain } else { Retention::Dispose },
+        workspace: match record.policy.workspace {
+            Some(WorkspaceKind::Copy) => WorkspaceChoice::Named(WorkspaceKind::Copy),
+            Some(WorkspaceKind::Overlay) | None => WorkspaceChoice::Auto,
+        },
         caller_path: std::env::var_os("PATH").map(OsString::into_vec),
         follows: Some(follows),
     };

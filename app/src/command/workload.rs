@@ -14,7 +14,7 @@ use crate::wiring::{Project, Store, absolute};
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::escape::Escaped;
 use isobox_domain::masking;
-use isobox_domain::policy::{ProjectPolicy, ReuseInput, SandboxPolicy, ToolCalls, ViewLimit};
+use isobox_domain::policy::{ProjectPolicy, ReuseInput, SandboxPolicy, ToolCalls, ViewLimit, WorkspaceChoice};
 use isobox_domain::preflight::PreflightRule;
 use isobox_domain::promotion::check_head;
 use isobox_domain::record::{RecordedArgument, SandboxKind};
@@ -32,7 +32,8 @@ pub(super) fn tool(console: Console, arguments: ToolArguments) -> Result<ExitCod
     let project = Project::find(&arguments.place)?;
     let policy = tool_policy(console, &project, arguments.trust)?;
     let telling = telling(console, &project, &policy, &arguments.telling)?;
-    let wanted = Wanted { kind: SandboxKind::ToolCall, command, policy, retention: Retention::Dispose };
+    let workspace = arguments.workspace.workspace.into();
+    let wanted = Wanted { kind: SandboxKind::ToolCall, command, policy, retention: Retention::Dispose, workspace };
     execute(console, &project, &telling, wanted)
 }
 
@@ -48,7 +49,8 @@ pub(super) fn run(console: Console, arguments: RunArguments) -> Result<ExitCode,
     if std::io::stdin().is_terminal() {
         console.line("a session gets no terminal yet: what it reads from standard input ends at once");
     }
-    execute(console, &project, &telling, Wanted { kind: SandboxKind::Session, command, policy, retention })
+    let workspace = arguments.workspace.workspace.into();
+    execute(console, &project, &telling, Wanted { kind: SandboxKind::Session, command, policy, retention, workspace })
 }
 
 fn command(arguments: Vec<OsString>) -> Result<WorkloadCommand, Failure> {
@@ -138,10 +140,11 @@ struct Wanted {
     command: WorkloadCommand,
     policy: ProjectPolicy,
     retention: Retention,
+    workspace: WorkspaceChoice,
 }
 
 fn execute(console: Console, project: &Project, telling: &Telling, wanted: Wanted) -> Result<ExitCode, Failure> {
-    let Wanted { kind, command, mut policy, retention } = wanted;
+    let Wanted { kind, command, mut policy, retention, workspace } = wanted;
     let refused = |failure: Failure| failure.while_doing(preflight_of(kind));
     policy.sandbox.read = project.read_paths(&policy.sandbox.read).map_err(refused)?;
     let store = prepare(console, project, policy.views)?;
@@ -151,6 +154,7 @@ fn execute(console: Console, project: &Project, telling: &Telling, wanted: Wante
         command,
         policy,
         retention,
+        workspace,
         caller_path: std::env::var_os("PATH").map(OsString::into_vec),
         follows: None,
     };

@@ -6,7 +6,7 @@ use isobox_domain::enforcement::{ControlReport, Enforcement};
 use isobox_domain::escape::Escaped;
 use isobox_domain::event::{Event, EventKind, Promoted};
 use isobox_domain::outcome::{Exit, MemoryScope};
-use isobox_domain::policy::{BackendChoice, EffectivePolicy};
+use isobox_domain::policy::{BackendChoice, EffectivePolicy, WorkspaceKind};
 use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, TaskRecord, WorkspaceFate};
 use isobox_domain::v1::ORIGIN_EXTENSION;
 use serde_json::{Map, Value, json};
@@ -107,6 +107,7 @@ fn effective_policy(policy: &EffectivePolicy) -> Value {
         "reuse_inputs": asked.reuse_inputs.iter().map(|input| json!({ "kind": input.kind.name(), "value": input.value })).collect::<Vec<_>>(),
         "enforcement": policy.controls.iter().map(control).collect::<Map<_, _>>(),
         "limitations": policy.limitations,
+        "workspace": policy.workspace.map(WorkspaceKind::name),
     })
 }
 

@@ -76,10 +76,11 @@ fn source(record: &TaskRecord) -> String {
 }
 
 fn workspace(record: &TaskRecord) -> String {
+    let kind = record.policy.workspace.map_or_else(String::new, |kind| format!("{}, ", kind.name()));
     match &record.workspace {
         WorkspaceFate::NeverCreated => "never created".to_owned(),
-        WorkspaceFate::Disposed => "disposed".to_owned(),
-        WorkspaceFate::Retained { host_path } => format!("retained at {}", Escaped(host_path)),
+        WorkspaceFate::Disposed => format!("{kind}disposed"),
+        WorkspaceFate::Retained { host_path } => format!("{kind}retained at {}", Escaped(host_path)),
     }
 }
 

@@ -15,11 +15,11 @@ use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use carry_out::Begun;
 use isobox_domain::command::WorkloadCommand;
-use isobox_domain::policy::ProjectPolicy;
+use isobox_domain::policy::{ProjectPolicy, WorkspaceChoice};
 use isobox_domain::record::{RecordedArgument, SandboxKind, TaskRecord};
 use isobox_ports::{
-    Attempts, Clock, ObjectStore, RecordLog, RuntimeBackend, TaskIds, TrustedRepository, Views, WorkspaceForm,
-    WorkspaceRequest, Workspaces,
+    Attempts, Clock, ObjectStore, RecordLog, RuntimeBackend, TaskIds, TrustedRepository, Views, WorkspaceRequest,
+    Workspaces,
 };
 
 /// Free bytes that the Task Store must have before a workload is started: enough for a record, its patch and usual output.
@@ -61,6 +61,8 @@ pub(crate) struct TaskRequest {
     pub(crate) policy: ProjectPolicy,
     /// What becomes of the Workspace.
     pub(crate) retention: Retention,
+    /// What it is made of.
+    pub(crate) workspace: WorkspaceChoice,
     /// The caller's own PATH.
     pub(crate) caller_path: Option<Vec<u8>>,
     /// The earlier attempt of the same Task; `None` for a Task of its own.
@@ -110,9 +112,10 @@ pub(crate) fn attempt(
     let source = follow_up::source(ports, request)?;
     let (backend, effective) = choose::choose(ports.backends, &request.policy.sandbox)
         .map_err(|failure| failure.while_doing(preflight_of(request.kind)))?;
+    let form = choose::form(request, backend).map_err(|failure| failure.while_doing(preflight_of(request.kind)))?;
     let mut record = draft::draft(ports, request, source, effective);
     let mut attempt = ports.attempts.begin(&record)?;
-    let wanted = WorkspaceRequest { source: &record.source.clone(), form: WorkspaceForm::Copy };
+    let wanted = WorkspaceRequest { source: &record.source.clone(), form };
     let place = match carry_out::reserve(ports.workspaces, &mut *attempt, &wanted) {
         Ok(place) => place,
         Err(failure) => return Err(publish::give_up(attempt, failure)),

@@ -87,6 +87,7 @@ pub fn resolve(asked: &SandboxPolicy, backends: &[Capabilities]) -> Result<Effec
         asked: asked.clone(),
         controls: chosen.controls.iter().map(|report| under_policy(report, asked)).collect(),
         limitations: chosen.limitations.clone(),
+        workspace: None,
     })
 }
 

@@ -41,6 +41,7 @@ pub(crate) fn record() -> TaskRecord {
             asked: SandboxPolicy::default(),
             controls: Vec::new(),
             limitations: Vec::new(),
+            workspace: None,
         },
         outcome: Outcome::Success,
         outcome_detail: None,

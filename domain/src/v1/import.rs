@@ -186,6 +186,7 @@ impl super::V1Policy {
             },
             controls: unknown_controls(),
             limitations: self.limitations.iter().take(TEXTS).map(|text| cut(text)).collect(),
+            workspace: None,
         }
     }
 }

@@ -32,6 +32,7 @@ pub fn record(n: u64) -> TaskRecord {
             asked: SandboxPolicy::default(),
             controls: Vec::new(),
             limitations: Vec::new(),
+            workspace: None,
         },
         outcome: Outcome::Success,
         outcome_detail: None,

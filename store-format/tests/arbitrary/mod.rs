@@ -11,7 +11,7 @@ use isobox_domain::git_oid::GitOid;
 use isobox_domain::outcome::{Exit, MemoryScope, Outcome, ResourceUsage};
 use isobox_domain::policy::{
     BackendChoice, BackendName, EffectivePolicy, NetworkAccess, PathMode, ReuseInput, ReuseKind, SandboxPolicy,
-    WorkspaceExposure,
+    WorkspaceExposure, WorkspaceKind,
 };
 use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, TaskArtifacts, TaskRecord, WorkspaceFate};
 use isobox_domain::repo_path::RepoPath;
@@ -96,8 +96,16 @@ fn asked() -> impl Strategy<Value = SandboxPolicy> {
 }
 
 pub(crate) fn policy() -> impl Strategy<Value = EffectivePolicy> {
-    (select(BackendName::ALL.to_vec()), asked(), controls(), vec(text(), 0..3))
-        .prop_map(|(backend, asked, controls, limitations)| EffectivePolicy { backend, asked, controls, limitations })
+    let workspaces = [None, Some(WorkspaceKind::Copy), Some(WorkspaceKind::Overlay)];
+    (select(BackendName::ALL.to_vec()), asked(), controls(), vec(text(), 0..3), select(workspaces.to_vec())).prop_map(
+        |(backend, asked, controls, limitations, workspace)| EffectivePolicy {
+            backend,
+            asked,
+            controls,
+            limitations,
+            workspace,
+        },
+    )
 }
 
 fn command() -> impl Strategy<Value = Vec<RecordedArgument>> {

@@ -69,6 +69,7 @@ pub(crate) fn policy() -> EffectivePolicy {
             },
         ],
         limitations: vec!["The host kernel is shared.".into()],
+        workspace: None,
     }
 }
 
@@ -84,6 +85,7 @@ pub(crate) fn bare_policy() -> EffectivePolicy {
         },
         controls: vec![],
         limitations: vec![],
+        workspace: None,
     }
 }
 

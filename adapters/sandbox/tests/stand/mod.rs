@@ -71,6 +71,7 @@ impl<'a> Stand<'a> {
             asked: self.policy.clone(),
             controls: capabilities.controls,
             limitations: capabilities.limitations,
+            workspace: None,
         };
         let mount = WorkspaceMount::Directory { host_path: self.host_path().to_owned() };
         let request = LaunchRequest {

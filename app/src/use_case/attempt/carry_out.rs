@@ -6,6 +6,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, one_line};
 use crate::use_case::disposal::{self, Launched};
 use isobox_domain::outcome::{Exit, Outcome};
+use isobox_domain::policy::WorkspaceKind;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
 use isobox_domain::timestamp::Timestamp;
 use isobox_ports::{
@@ -66,10 +67,16 @@ pub(super) struct Begun<'a> {
 /// An error is a Preflight Rule that refuses: nothing was executed, and an empty place may stand.
 pub(super) fn carry_out(begun: Begun<'_>, backend: &dyn RuntimeBackend, caller: Caller) -> Result<Performed, Failure> {
     let Begun { ports, request, tell, attempt, record, place, wanted } = begun;
+    if !ports.workspaces.is_prepared(place) {
+        // What takes its time is not made for a Task that is refused.
+        choose::look_at_rules(ports, request, &record.source)
+            .map_err(|failure| failure.while_doing(preflight_of(request.kind)))?;
+    }
     let mount = match ports.workspaces.lay_out(place, &wanted) {
         Ok(mount) => mount,
         Err(error) => return Ok(unprepared(ports, record, &error, Standing::Incomplete)),
     };
+    record.policy = record.policy.clone().with_workspace(kind_of(&mount));
     let mut made = Err(Unmade::failed("the runtime backend left the workspace empty", Standing::Incomplete));
     let launched = launch(request, backend, record, &mount, &mut || {
         // While the Sandbox comes up, which takes longer than all this.
@@ -96,6 +103,13 @@ pub(super) fn carry_out(begun: Begun<'_>, backend: &dyn RuntimeBackend, caller: 
             supervise(ports, sandbox, caller, attempt, record, &workspace)
         }
     })
+}
+
+const fn kind_of(mount: &WorkspaceMount) -> WorkspaceKind {
+    match mount {
+        WorkspaceMount::Directory { .. } => WorkspaceKind::Copy,
+        WorkspaceMount::Overlay(_) => WorkspaceKind::Overlay,
+    }
 }
 
 /// Why there is no Workspace to start anything in.

@@ -1,14 +1,15 @@
 //! Before anything is made: which backend, under which Effective Policy, and whether the Preflight Rules hold.
 
-use super::{Ports, ROOM_BYTES, TaskRequest};
+use super::{Ports, ROOM_BYTES, Retention, TaskRequest};
 use crate::failure::{Failure, FailureKind};
 use isobox_domain::escape::Escaped;
 use isobox_domain::policy::{
-    BackendChoice, BackendName, Capabilities, EffectivePolicy, Refusal, SandboxPolicy, resolve,
+    BackendChoice, BackendName, Capabilities, EffectivePolicy, Refusal, SandboxPolicy, WorkspaceChoice, WorkspaceKind,
+    resolve,
 };
 use isobox_domain::preflight::PreflightRule;
 use isobox_domain::source::{Cleanliness, DirtyEntry, DirtyState, WorkspaceSource};
-use isobox_ports::RuntimeBackend;
+use isobox_ports::{RuntimeBackend, WorkspaceForm};
 
 /// Picks the backend for what was asked, or refuses. Only backends that could be picked are probed.
 pub(super) fn choose<'a>(
@@ -21,6 +22,21 @@ pub(super) fn choose<'a>(
     let chosen = candidates.into_iter().find(|backend| backend.name() == effective.backend);
     let chosen = chosen.ok_or_else(|| Failure::new(FailureKind::General, "the chosen runtime backend is not there"))?;
     Ok((*chosen, effective))
+}
+
+/// The form of the Workspace that was asked for, which `backend` has to be able to mount.
+pub(super) fn form(request: &TaskRequest, backend: &dyn RuntimeBackend) -> Result<WorkspaceForm, Failure> {
+    let overlay = |kind| WorkspaceForm::Overlay { kind, memory: None };
+    match request.workspace {
+        WorkspaceChoice::Named(WorkspaceKind::Copy) => Ok(WorkspaceForm::Copy),
+        // Whoever wants to keep a Workspace wants the files.
+        WorkspaceChoice::Auto if request.retention == Retention::Retain => Ok(WorkspaceForm::Copy),
+        WorkspaceChoice::Auto => Ok(backend.overlay().map_or(WorkspaceForm::Copy, overlay)),
+        WorkspaceChoice::Named(WorkspaceKind::Overlay) => backend.overlay().map(overlay).map_err(|why| {
+            Failure::new(FailureKind::General, format!("the workspace cannot be an overlay here: {why}"))
+                .with_hint("without --workspace, or with --workspace copy, it has files of its own")
+        }),
+    }
 }
 
 fn is_candidate(choice: BackendChoice, name: BackendName) -> bool {

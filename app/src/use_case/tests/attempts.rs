@@ -7,7 +7,7 @@ use crate::use_case::fixture::{World, edit, path};
 use isobox_domain::change::Mode;
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::outcome::{Exit, Outcome};
-use isobox_domain::policy::ProjectPolicy;
+use isobox_domain::policy::{ProjectPolicy, WorkspaceChoice};
 use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, WorkspaceFate};
 use isobox_ports::fake::{Line, Performance, Scene};
 use isobox_ports::{Content, EndCause};
@@ -49,6 +49,7 @@ fn request() -> TaskRequest {
         recorded_command: vec![RecordedArgument { shown: b"make".to_vec(), masked_digest: None }],
         policy: ProjectPolicy::default(),
         retention: Retention::Dispose,
+        workspace: WorkspaceChoice::Auto,
         caller_path: None,
         follows: None,
     }

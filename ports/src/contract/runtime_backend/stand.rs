@@ -51,6 +51,7 @@ impl Stand {
             asked: SandboxPolicy::default(),
             controls: capabilities.controls,
             limitations: capabilities.limitations,
+            workspace: None,
         };
         let mount = WorkspaceMount::Directory { host_path: self.host_path.clone() };
         let request =
