@@ -5,6 +5,7 @@ use isobox_domain::command::WorkloadCommand;
 use isobox_domain::outcome::{Exit, ResourceUsage};
 use isobox_domain::policy::{BackendName, Capabilities, EffectivePolicy};
 use isobox_domain::repo_path::RepoPath;
+use std::path::Path;
 
 /// Everything a backend needs to start a workload.
 #[derive(Clone, Copy, Debug)]
@@ -131,8 +132,9 @@ pub trait RuntimeBackend: Send + Sync {
     /// What it enforces on this machine, found by trying.
     fn capabilities(&self) -> Capabilities;
 
-    /// How it mounts overlays on this machine, found by trying; the error says why it does not.
-    fn overlay(&self) -> Result<OverlayKind, String>;
+    /// How it mounts overlays that are written below the directory `at`, found by trying there; the error says why it does
+    /// not. A directory that is missing is made, private to the user, and nothing is left in it.
+    fn overlay(&self, at: &Path) -> Result<OverlayKind, String>;
 
     /// Starts the command. Returns when the Sandbox is up.
     ///

@@ -1,0 +1,83 @@
+//! Mounting the overlay of a Workspace in the mount namespace that this thread is in.
+
+use isobox_domain::escape::Escaped;
+use isobox_ports::{Overlay, OverlayKind};
+use nix::fcntl::{OFlag, open};
+use nix::mount::MsFlags;
+use nix::sys::stat::Mode;
+use std::ffi::CString;
+use std::fs::{Permissions, remove_dir_all, set_permissions};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// Options of every overlay, for mount(8).
+///
+/// Without `volatile` the end of the last process of a Sandbox waits until the whole file system below is on disk. A
+/// rename of a directory that a lower has would need a redirect, and a workload must not be able to make one; `off` would
+/// still follow those that are there.
+const OPTIONS: &str = "volatile,index=off,metacopy=off,redirect_dir=nofollow";
+
+/// Mounts `overlay` over its own place. An error says what could not be done.
+pub(crate) fn mount(overlay: &Overlay) -> io::Result<()> {
+    forget_last_mount(&overlay.work()).map_err(while_doing("empty", &overlay.work()))?;
+    let lowers = overlay.lowers.iter().map(|lower| held(lower)).collect::<io::Result<Vec<_>>>()?;
+    let (upper, work) = (held(&overlay.upper())?, held(&overlay.work())?);
+    let options = options(overlay.kind, &lowers, &upper, &work);
+    let (kind, flags) = (Some("overlay"), MsFlags::MS_NOSUID | MsFlags::MS_NODEV);
+    nix::mount::mount(kind, &overlay.place, kind, flags, Some(options.as_str()))
+        .map_err(|errno| while_doing("mount an overlay at", &overlay.place)(errno.into()))
+}
+
+/// The kernel refuses to mount once more what was `volatile`, for a power cut may have taken a part of it. No power was
+/// cut: whoever launches twice in a Workspace has the same files. The mark lies in directories of mode 000.
+pub(crate) fn forget_last_mount(work: &Path) -> io::Result<()> {
+    let own = work.join("work");
+    for marked in [own.clone(), own.join("incompat"), own.join("incompat/volatile")] {
+        match set_permissions(&marked, Permissions::from_mode(0o700)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => break,
+            other => other?,
+        }
+    }
+    match remove_dir_all(&own) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// Whether an upper directory hides what lower ones of its name hold.
+pub(crate) fn is_opaque(directory: &Path, kind: OverlayKind) -> bool {
+    let name = match kind {
+        OverlayKind::Privileged => c"trusted.overlay.opaque",
+        OverlayKind::Unprivileged => c"user.overlay.opaque",
+    };
+    let Ok(path) = CString::new(directory.as_os_str().as_bytes()) else { return false };
+    let mut value = [0_u8; 1];
+    // SAFETY: both strings end with a NUL, and the kernel writes at most as many bytes as `value` has.
+    let length = unsafe { libc::lgetxattr(path.as_ptr(), name.as_ptr(), value.as_mut_ptr().cast(), value.len()) };
+    length == 1 && value == *b"y"
+}
+
+fn held(directory: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    open(directory, flags, Mode::empty()).map_err(|errno| while_doing("open", directory)(errno.into()))
+}
+
+/// Directories are named by descriptors: their paths may hold what mount(8) takes for syntax, may be longer than a page
+/// together, and are what the workload reads in `/proc/self/mountinfo`.
+fn options(kind: OverlayKind, lowers: &[OwnedFd], upper: &OwnedFd, work: &OwnedFd) -> String {
+    let path = |descriptor: &OwnedFd| format!("/proc/self/fd/{}", descriptor.as_raw_fd());
+    let lowers = lowers.iter().map(path).collect::<Vec<_>>().join(":");
+    let marks = match kind {
+        OverlayKind::Privileged => "",
+        OverlayKind::Unprivileged => ",userxattr",
+    };
+    format!("lowerdir={lowers},upperdir={},workdir={},{OPTIONS}{marks}", path(upper), path(work))
+}
+
+fn while_doing(operation: &str, path: &Path) -> impl Fn(io::Error) -> io::Error {
+    let operation = format!("{operation} {}", Escaped::path(path));
+    move |error| io::Error::new(error.kind(), format!("{operation}: {error}"))
+}
