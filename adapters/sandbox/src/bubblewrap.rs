@@ -11,8 +11,9 @@ mod view;
 use crate::descriptors::file_of;
 use crate::environment::environment;
 use crate::overlay;
-use crate::protocol::{Plan, Reach};
+use crate::protocol::{Mounting, Plan, Reach};
 use crate::stage::devices::{self, Guard, WayBack};
+use crate::stage::mounter;
 use crate::supervision::{Recipe, RunningSandbox, io_error, start, try_out};
 use claims::Findings;
 use isobox_domain::policy::{BackendName, Capabilities, NetworkAccess, WorkspaceExposure};
@@ -24,7 +25,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use view::{ProcView, View};
+use view::{OPTIONS_FD, ProcView, View};
 
 pub(crate) use program::restrictions;
 
@@ -134,7 +135,8 @@ impl BubblewrapBackend {
         let program = CString::new(program.as_os_str().as_bytes()).map_err(io_error("name bwrap"))?;
         let arguments = view::command_line();
         let way_back = guard_devices().map_err(io_error("show the host's devices read-only"))?;
-        let recipe = Recipe { backend: BackendName::Bubblewrap, program, arguments, descriptors, plan, way_back };
+        let backend = BackendName::Bubblewrap;
+        let recipe = Recipe { backend, program, arguments, descriptors, plan, written: None, way_back };
         match mount {
             WorkspaceMount::Directory { .. } => Ok(recipe),
             WorkspaceMount::Overlay(overlay) => on_overlay(recipe, overlay),
@@ -144,14 +146,33 @@ impl BubblewrapBackend {
 
 /// The recipe of a Sandbox whose program finds the overlay at its place.
 fn on_overlay(recipe: Recipe, overlay: &Overlay) -> Result<Recipe, LaunchError> {
-    if overlay.kind == OverlayKind::Unprivileged || overlay.memory.is_some() {
-        return Err(refused("this version mounts overlays as root and on disk alone".to_owned()));
+    match overlay.kind {
+        OverlayKind::Privileged => mounted_here(recipe, overlay),
+        OverlayKind::Unprivileged => mounted_first(recipe, overlay).map_err(io_error("write what is to be mounted")),
     }
+}
+
+/// Mounts it in the mount namespace that this thread is in until the program is started.
+fn mounted_here(recipe: Recipe, overlay: &Overlay) -> Result<Recipe, LaunchError> {
     if recipe.way_back.is_none() || !devices::may_mount().map_err(io_error("look at this process's capabilities"))? {
         return Err(refused("an overlay was asked for that this user may not mount".to_owned()));
     }
-    overlay::mount(overlay).map_err(|error| refused(error.to_string()))?;
-    Ok(recipe)
+    let written = overlay::mount(overlay).map_err(|error| refused(error.to_string()))?;
+    Ok(Recipe { written, ..recipe })
+}
+
+/// Puts a process before the program that mounts it and then becomes the program.
+fn mounted_first(mut recipe: Recipe, overlay: &Overlay) -> io::Result<Recipe> {
+    let mounting = Mounting {
+        overlay: overlay.clone(),
+        program: recipe.program.to_bytes().to_vec(),
+        arguments: recipe.arguments.iter().map(|argument| argument.to_bytes().to_vec()).collect(),
+    };
+    // Last, so that the numbers that the program knows stay what they are.
+    let place = OPTIONS_FD + i32::try_from(recipe.descriptors.len()).map_err(io::Error::other)?;
+    recipe.descriptors.push(file_of(&mounting.encode())?);
+    // The program of this process, even if its file was replaced meanwhile: a started child shares its link.
+    Ok(Recipe { program: c"/proc/self/exe".to_owned(), arguments: mounter::command_line(place), ..recipe })
 }
 
 /// Where it is needed, this thread goes where the host's devices are read-only.

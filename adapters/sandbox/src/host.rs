@@ -63,6 +63,7 @@ impl RuntimeBackend for HostBackend {
             arguments: stage_arguments(),
             descriptors: Vec::new(),
             plan: plan(request),
+            written: None,
             way_back: None,
         };
         Ok(Box::new(start(recipe, request.mount, fill)?))

@@ -51,7 +51,7 @@ fn run_cases() {
         Trial::test("host::an_overlay_is_refused", refused_by_host),
         Trial::test("a_refusal_and_a_kind_are_remembered", remembered),
     ];
-    for kind in [OverlayKind::Privileged] {
+    for kind in [OverlayKind::Privileged, OverlayKind::Unprivileged] {
         // Who may mount may do without, too.
         let obstacle = match &found {
             Ok(OverlayKind::Unprivileged) if kind == OverlayKind::Privileged => {
