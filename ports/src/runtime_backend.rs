@@ -140,7 +140,8 @@ pub trait RuntimeBackend: Send + Sync {
     ///
     /// `fill` makes the Workspace whole. It is called at most once, while the Sandbox may be coming up around the root
     /// that is there already, and nothing of the workload is executed before it has returned, or if it returned
-    /// [`Filled::Not`]. Without it, nothing was executed.
+    /// [`Filled::Not`]. Without it, nothing was executed. Until then nothing looks into an overlay, so that its upper can be
+    /// filled, unless that is in memory.
     fn launch(
         &self,
         request: &LaunchRequest<'_>,
@@ -155,6 +156,7 @@ pub trait Sandbox {
     /// A signal INT, TERM or HUP to isobox ends the workload as `Interrupted`.
     fn supervise(&mut self, streams: &mut dyn Streams) -> Result<Ending, SupervisionError>;
 
-    /// Where the Workspace can be read from now on, as the workload left it; stays valid while `self` lives.
+    /// Where the Workspace can be read from now on, as the workload left it; stays valid while `self` lives. The upper of an
+    /// overlay is at its place, which for one in memory is another than before, for this process alone.
     fn workspace(&self) -> WorkspaceMount;
 }
