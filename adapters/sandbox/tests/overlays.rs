@@ -3,22 +3,23 @@
 //! The program of this test is its own workload where a shell has no command for what is tried.
 #![allow(unsafe_code, reason = "an attack makes system calls that no safe interface has")]
 
+#[path = "overlays/killed.rs"]
+mod killed;
+#[path = "overlays/memory.rs"]
+mod memory;
 mod stand;
 
 use isobox_domain::policy::WorkspaceExposure;
 use isobox_ports::contract::host_probe::listing;
-use isobox_ports::{LaunchError, MemorySize, Overlay, OverlayKind, RuntimeBackend, WorkspaceMount};
+use isobox_ports::{LaunchError, OverlayKind, RuntimeBackend, WorkspaceMount};
 use isobox_sandbox::{BubblewrapBackend, HostBackend};
 use libtest_mimic::{Arguments, Failed, Trial};
-use stand::{Heard, SELF_INSIDE, Stand};
+use stand::{SELF_INSIDE, Stand};
 use std::ffi::CString;
 use std::fs;
-use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 type Case = fn(&mut Stand<'_>) -> Result<(), Failed>;
 
@@ -34,11 +35,11 @@ const CASES: &[(&str, Case)] = &[
     ("the_same_overlay_can_be_launched_again", the_same_overlay_can_be_launched_again),
     ("another_launch_does_not_see_the_mount", another_launch_does_not_see_the_mount),
     ("what_cannot_be_mounted_refuses_the_launch", what_cannot_be_mounted_refuses_the_launch),
-    ("what_was_written_in_memory_is_read_afterwards", what_was_written_in_memory_is_read_afterwards),
-    ("memory_holds_as_many_bytes_as_it_was_given", memory_holds_as_many_bytes_as_it_was_given),
-    ("memory_holds_as_many_files_as_it_was_given", memory_holds_as_many_files_as_it_was_given),
-    ("a_killed_supervisor_leaves_no_mount", a_killed_supervisor_leaves_no_mount),
-    ("a_killed_program_leaves_no_mount", a_killed_program_leaves_no_mount),
+    ("what_was_written_in_memory_is_read_afterwards", memory::what_was_written_in_memory_is_read_afterwards),
+    ("memory_holds_as_many_bytes_as_it_was_given", memory::memory_holds_as_many_bytes_as_it_was_given),
+    ("memory_holds_as_many_files_as_it_was_given", memory::memory_holds_as_many_files_as_it_was_given),
+    ("a_killed_supervisor_leaves_no_mount", killed::a_killed_supervisor_leaves_no_mount),
+    ("a_killed_program_leaves_no_mount", killed::a_killed_program_leaves_no_mount),
 ];
 
 fn main() {
@@ -46,7 +47,7 @@ fn main() {
     let words: Vec<String> = std::env::args().collect();
     match words.get(1).map(String::as_str) {
         Some("set-attribute") => set_attribute(&words[2], &words[3], &words[4]),
-        Some("supervise") => supervise(&words[2], Path::new(&words[3])).expect("a sandbox comes up"),
+        Some("supervise") => killed::supervise(&words[2], Path::new(&words[3])).expect("a sandbox comes up"),
         Some("rename") => report(fs::rename(&words[2], &words[3])),
         _ => run_cases(),
     }
@@ -100,10 +101,10 @@ fn trial(
 
 fn report(result: std::io::Result<()>) {
     let word = result.map_or_else(|error| error.raw_os_error().unwrap_or(-1).to_string(), |()| "ok".to_owned());
-    println(&word);
+    print(&word);
 }
 
-fn println(word: &str) {
+fn print(word: &str) {
     use std::io::Write;
     std::io::stdout().write_all(word.as_bytes()).expect("standard output is open");
 }
@@ -299,117 +300,6 @@ fn what_cannot_be_mounted_refuses_the_launch(stand: &mut Stand<'_>) -> Result<()
         assert!(!cache.path().join("overlays").exists(), "it is still believed that overlays can be mounted");
         fs::remove_file(missing).ok();
         fs::rename(&aside, missing)?;
-    }
-    Ok(())
-}
-
-// ---- in memory ----
-
-fn in_memory(stand: &mut Stand<'_>, bytes: u64, inodes: u64) -> Result<(), Failed> {
-    let overlay = Overlay { memory: Some(MemorySize { bytes, inodes }), ..stand.overlay().clone() };
-    fs::remove_dir(overlay.upper())?;
-    fs::remove_dir(overlay.work())?;
-    stand.mount = WorkspaceMount::Overlay(overlay);
-    Ok(())
-}
-
-fn what_was_written_in_memory_is_read_afterwards(stand: &mut Stand<'_>) -> Result<(), Failed> {
-    fill(stand)?;
-    in_memory(stand, 1 << 20, 100)?;
-    let mut sandbox =
-        stand.launch(&["sh", "-c", "cat file && echo above > file && rm -r directory && mkdir directory"])?;
-    sandbox.supervise(&mut Heard::default())?;
-    let WorkspaceMount::Overlay(overlay) = sandbox.workspace() else { return Err("it is no overlay".into()) };
-    assert_eq!(overlay.lowers, stand.overlay().lowers);
-    assert_eq!(fs::read_to_string(overlay.upper().join("file"))?, "above\n");
-    assert_eq!(overlay.place.metadata()?.mode() & 0o777, 0o700);
-    let kept: Vec<_> = fs::read_dir(overlay.upper())?.flatten().map(|entry| entry.file_name()).collect();
-    assert_eq!(kept.len(), 2, "{kept:?}");
-    assert_eq!(fs::read_dir(&stand.overlay().place)?.count(), 0);
-    drop(sandbox);
-    assert!(!overlay.upper().join("file").exists());
-    Ok(())
-}
-
-fn memory_holds_as_many_bytes_as_it_was_given(stand: &mut Stand<'_>) -> Result<(), Failed> {
-    in_memory(stand, 1 << 20, 100)?;
-    let script =
-        "head -c 600000 /dev/zero > one && echo fits; (head -c 600000 /dev/zero > two) 2>&1 | grep -o 'No space.*'";
-    assert_eq!(stand.shell(script)?, "fits\nNo space left on device\n");
-    Ok(())
-}
-
-fn memory_holds_as_many_files_as_it_was_given(stand: &mut Stand<'_>) -> Result<(), Failed> {
-    in_memory(stand, 1 << 20, 100)?;
-    let made: u32 =
-        stand.shell("for name in $(seq 200); do mkdir $name 2> /dev/null; done; ls | wc -l")?.trim().parse()?;
-    assert!((100..120).contains(&made), "{made}");
-    Ok(())
-}
-
-// ---- killed ----
-
-/// Longest that anything here may take on a busy machine.
-const PROMPTLY: Duration = Duration::from_secs(30);
-
-/// Launches in what `kind` says, at `directory`, until it is killed.
-fn supervise(kind: &str, directory: &Path) -> Result<(), Failed> {
-    let kind = if kind == "privileged" { OverlayKind::Privileged } else { OverlayKind::Unprivileged };
-    let memory = Some(MemorySize { bytes: 1 << 20, inodes: 100 });
-    let (lowers, place) = (vec![directory.join("lower")], directory.join("place"));
-    let backend = BubblewrapBackend::new();
-    let mut stand = Stand::new(&backend)?;
-    stand.mount = WorkspaceMount::Overlay(Overlay { lowers, place, kind, memory });
-    let mut sandbox = stand.launch(&["sleep", "1000"])?;
-    println("up\n");
-    sandbox.supervise(&mut Heard::default())?;
-    Ok(())
-}
-
-fn a_killed_supervisor_leaves_no_mount(stand: &mut Stand<'_>) -> Result<(), Failed> {
-    in_memory(stand, 1 << 20, 100)?;
-    let kind = match stand.overlay().kind {
-        OverlayKind::Privileged => "privileged",
-        OverlayKind::Unprivileged => "unprivileged",
-    };
-    let mut supervisor = Command::new("/proc/self/exe")
-        .args(["supervise", kind])
-        .arg(stand.host_path())
-        .env("TMPDIR", stand.host_path())
-        .stdout(Stdio::piped())
-        .spawn()?;
-    let mut up = [0; 3];
-    supervisor.stdout.as_mut().ok_or("no standard output")?.read_exact(&mut up)?;
-    let place = stand.overlay().place.clone();
-    assert_ne!(mounted_by(&place), Vec::<String>::new());
-    supervisor.kill()?;
-    supervisor.wait()?;
-    ends(|| mounted_by(&place).is_empty())
-}
-
-/// Killed from outside, `bwrap` takes the Sandbox with it.
-fn a_killed_program_leaves_no_mount(stand: &mut Stand<'_>) -> Result<(), Failed> {
-    fill(stand)?;
-    let mut sandbox = stand.launch(&["sleep", "1000"])?;
-    let place = stand.overlay().place.clone();
-    let programs = mounted_by(&place);
-    assert_ne!(programs, Vec::<String>::new());
-    for program in programs {
-        let program: i32 = program.parse()?;
-        // SAFETY: kill(2) takes two numbers; a process of this test's own launch has the place mounted, and no other.
-        unsafe { libc::kill(program, libc::SIGKILL) };
-    }
-    assert!(sandbox.supervise(&mut Heard::default()).is_err());
-    ends(|| mounted_by(&place).is_empty())
-}
-
-fn ends(is_over: impl Fn() -> bool) -> Result<(), Failed> {
-    let deadline = Instant::now() + PROMPTLY;
-    while !is_over() {
-        if Instant::now() > deadline {
-            return Err("it is still there".into());
-        }
-        std::thread::sleep(Duration::from_millis(5));
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use isobox_domain::command::WorkloadCommand;
 use isobox_domain::outcome::Exit;
 use isobox_domain::policy::{EffectivePolicy, SandboxPolicy};
 use isobox_ports::{
-    Content, EndCause, Filled, Flow, LaunchRequest, Overlay, OverlayKind, RuntimeBackend, Sandbox, Streams,
+    Content, EndCause, Filled, Flow, LaunchRequest, MemorySize, Overlay, OverlayKind, RuntimeBackend, Sandbox, Streams,
     WorkspaceMount,
 };
 use std::fs::{self, DirBuilder};
@@ -68,7 +68,7 @@ impl Overlays {
         if let Some(answer) = memory.as_ref().and_then(|(memory, here)| recall(memory, here)) {
             return answer;
         }
-        let answer = try_each(backend, at);
+        let answer = try_each(|kind| try_on_disk(backend, at, kind));
         memory.inspect(|(memory, here)| memory.keep(here, &encode(&answer)));
         answer
     }
@@ -94,11 +94,12 @@ fn recall(memory: &Memory, here: &str) -> Option<Answer> {
     }
 }
 
-fn try_each(backend: &BubblewrapBackend, at: &Path) -> Answer {
+/// The first kind that `try_kind` says nothing against.
+pub(super) fn try_each(try_kind: impl Fn(OverlayKind) -> Result<(), String>) -> Answer {
     let privileged = devices::may_mount().unwrap_or(false).then_some(OverlayKind::Privileged);
     let mut refusal = None;
     for kind in privileged.into_iter().chain([OverlayKind::Unprivileged]) {
-        match try_kind(backend, at, kind) {
+        match try_kind(kind) {
             Ok(()) => return Ok(kind),
             Err(reason) => refusal.get_or_insert(reason),
         };
@@ -107,13 +108,20 @@ fn try_each(backend: &BubblewrapBackend, at: &Path) -> Answer {
 }
 
 /// Mounts one in a Sandbox, and looks whether what was done in it can be read from its upper.
-fn try_kind(backend: &BubblewrapBackend, at: &Path, kind: OverlayKind) -> Result<(), String> {
+fn try_on_disk(backend: &BubblewrapBackend, at: &Path, kind: OverlayKind) -> Result<(), String> {
     let scratch = tempfile::Builder::new().prefix(".overlay-").tempdir_in(at);
     let scratch = scratch.map_err(|error| format!("make a directory in {}: {error}", at.display()))?;
     let overlay = lay_out(scratch.path(), kind).map_err(|error| format!("lay out an overlay: {error}"))?;
-    let tried = run_trial(backend, &overlay).and_then(|()| look(&overlay));
+    let tried = run_trial(backend, &overlay, TRIAL).and_then(|()| look(&overlay));
     let removed = forget_last_mount(&overlay.work()).and_then(|()| scratch.close());
     tried.and(removed.map_err(|error| format!("remove what an overlay left: {error}")))
+}
+
+/// Mounts one over a directory that every machine has and no Sandbox shows, and makes a file in it.
+pub(super) fn try_in_memory(backend: &BubblewrapBackend, kind: OverlayKind) -> Result<(), String> {
+    let memory = Some(MemorySize { bytes: 1 << 20, inodes: 16 });
+    let (lowers, place) = (vec![PathBuf::from("/usr")], PathBuf::from("/sys"));
+    run_trial(backend, &Overlay { lowers, place, kind, memory }, "echo made > made")
 }
 
 fn lay_out(scratch: &Path, kind: OverlayKind) -> io::Result<Overlay> {
@@ -127,8 +135,8 @@ fn lay_out(scratch: &Path, kind: OverlayKind) -> io::Result<Overlay> {
     Ok(overlay)
 }
 
-fn run_trial(backend: &BubblewrapBackend, overlay: &Overlay) -> Result<(), String> {
-    let words = ["sh", "-c", TRIAL].map(|word| word.as_bytes().to_vec());
+fn run_trial(backend: &BubblewrapBackend, overlay: &Overlay, script: &str) -> Result<(), String> {
+    let words = ["sh", "-c", script].map(|word| word.as_bytes().to_vec());
     let command = WorkloadCommand::parse(words.to_vec()).map_err(|error| error.to_string())?;
     let capabilities = backend.capabilities();
     let policy = EffectivePolicy {
