@@ -132,9 +132,10 @@ pub trait RuntimeBackend: Send + Sync {
     /// What it enforces on this machine, found by trying.
     fn capabilities(&self) -> Capabilities;
 
-    /// How it mounts overlays that are written below the directory `at`, found by trying there; the error says why it does
-    /// not. A directory that is missing is made, private to the user, and nothing is left in it.
-    fn overlay(&self, at: &Path) -> Result<OverlayKind, String>;
+    /// How it mounts overlays on this machine, found by trying; the error says why it does not. `at` is the directory below
+    /// which they are written: one that is missing is made, private to the user, and nothing is left in it. Without, they
+    /// are written in memory.
+    fn overlay(&self, at: Option<&Path>) -> Result<OverlayKind, String>;
 
     /// Starts the command. Returns when the Sandbox is up.
     ///

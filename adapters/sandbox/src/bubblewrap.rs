@@ -67,11 +67,6 @@ impl BubblewrapBackend {
         &self.program
     }
 
-    /// How overlays are mounted whose uppers are in memory, tried without making anything on disk.
-    pub(crate) fn overlay_in_memory(&self) -> Result<OverlayKind, String> {
-        overlays::try_each(|kind| overlays::try_in_memory(self, kind))
-    }
-
     /// What works here, found by bringing Sandboxes up; tried once per value.
     fn findings(&self) -> &Result<Findings, String> {
         self.findings.get_or_init(|| self.probe())
@@ -206,7 +201,7 @@ impl RuntimeBackend for BubblewrapBackend {
         claims::capabilities(self.findings().as_ref())
     }
 
-    fn overlay(&self, at: &Path) -> Result<OverlayKind, String> {
+    fn overlay(&self, at: Option<&Path>) -> Result<OverlayKind, String> {
         self.overlays.kind(self, at)
     }
 

@@ -44,7 +44,7 @@ impl RuntimeBackend for HostBackend {
         }
     }
 
-    fn overlay(&self, _at: &Path) -> Result<OverlayKind, String> {
+    fn overlay(&self, _at: Option<&Path>) -> Result<OverlayKind, String> {
         Err(MOUNTS_NOTHING.to_owned())
     }
 

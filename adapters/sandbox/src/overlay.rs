@@ -6,6 +6,7 @@ use nix::errno::Errno;
 use nix::fcntl::{OFlag, open};
 use nix::mount::MsFlags;
 use nix::sys::stat::Mode;
+use nix::sys::statfs::{OVERLAYFS_SUPER_MAGIC, statfs};
 use std::ffi::{CStr, CString};
 use std::fs::{DirBuilder, Permissions, remove_dir_all, set_permissions};
 use std::io;
@@ -36,8 +37,19 @@ pub(crate) fn mount(overlay: &Overlay) -> io::Result<Option<OwnedFd>> {
     let options = options(overlay.kind, &lowers, &upper, &work);
     let (kind, flags) = (Some("overlay"), MsFlags::MS_NOSUID | MsFlags::MS_NODEV);
     nix::mount::mount(kind, &overlay.place, kind, flags, Some(options.as_str()))
-        .map_err(|errno| while_doing("mount an overlay at", &overlay.place)(errno.into()))?;
+        .map_err(|errno| refusal(&overlay.place, errno))?;
     Ok(written)
+}
+
+/// The kernel has one word for everything that does not do for an overlay.
+fn refusal(place: &Path, errno: Errno) -> io::Error {
+    let is_overlay = statfs(place).is_ok_and(|found| found.filesystem_type() == OVERLAYFS_SUPER_MAGIC);
+    let why = match errno {
+        Errno::EINVAL if is_overlay => "it lies on an overlay itself, as in a container",
+        Errno::EINVAL => "the file system there, or one below it, does not do for one",
+        errno => errno.desc(),
+    };
+    io::Error::other(format!("mount an overlay at {}: {why}", Escaped::path(place)))
 }
 
 /// Mounts a file system in memory at the place of `overlay`, with an upper and a work directory: its root.

@@ -81,7 +81,7 @@ impl SandboxProbe {
     }
 
     fn overlay(&self) -> Trial {
-        match self.backend.overlay_in_memory() {
+        match self.backend.overlay(None) {
             Ok(OverlayKind::Privileged) => Trial::Works("isobox mounts it itself".to_owned()),
             Ok(OverlayKind::Unprivileged) => Trial::Works("it mounts in a user namespace".to_owned()),
             Err(reason) => Trial::Fails(reason),

@@ -77,7 +77,7 @@ fn run_attacks() {
         let test = move || attack(&mut Stand::new(&*backend)?);
         trial(name, obstacle(name), test)
     };
-    let overlay = backend.overlay(&std::env::temp_dir());
+    let overlay = backend.overlay(Some(&std::env::temp_dir()));
     let on_overlay = |&(name, attack): &(&'static str, Attack)| {
         let (backend, overlay) = (Arc::clone(&backend), overlay.clone());
         let obstacle = obstacle(name).or_else(|| overlay.clone().err());

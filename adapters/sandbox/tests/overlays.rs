@@ -56,7 +56,7 @@ fn main() {
 fn run_cases() {
     let arguments = Arguments::from_args();
     let backend = Arc::new(BubblewrapBackend::new());
-    let found = backend.overlay(&std::env::temp_dir());
+    let found = backend.overlay(Some(&std::env::temp_dir()));
     let mut trials = vec![
         Trial::test("host::an_overlay_is_refused", refused_by_host),
         Trial::test("a_refusal_and_a_kind_are_remembered", remembered),
@@ -286,7 +286,7 @@ fn what_cannot_be_mounted_refuses_the_launch(stand: &mut Stand<'_>) -> Result<()
     let whole = stand.overlay().clone();
     let cache = tempfile::TempDir::new()?;
     let backend = BubblewrapBackend::remembering(cache.path());
-    backend.overlay(&std::env::temp_dir())?;
+    backend.overlay(Some(&std::env::temp_dir()))?;
     for (missing, is_file) in [(&whole.lowers[0], false), (&whole.upper(), false), (&whole.work(), true)] {
         let aside = stand.host_path().join("aside");
         fs::rename(missing, &aside)?;
@@ -313,23 +313,28 @@ fn refused_by_host() -> Result<(), Failed> {
     let stand = Stand::on_overlay(&backend, OverlayKind::Unprivileged, None)?;
     let launched = stand.launch(&["true"]).map(drop);
     assert!(matches!(&launched, Err(LaunchError::Refused { .. })), "{launched:?}");
-    assert!(backend.overlay(Path::new("/tmp")).is_err());
+    assert!(backend.overlay(None).is_err());
     Ok(())
 }
 
 /// What was found is not tried again, and a directory in which nothing can be made is refused.
 fn remembered() -> Result<(), Failed> {
     let (cache, at) = (tempfile::TempDir::new()?, tempfile::TempDir::new()?);
-    let first = BubblewrapBackend::remembering(cache.path()).overlay(at.path());
+    let first = BubblewrapBackend::remembering(cache.path()).overlay(Some(at.path()));
     let tried = at.path().metadata()?.mtime_nsec();
     assert_eq!(fs::read_dir(at.path())?.count(), 0);
-    assert_eq!(BubblewrapBackend::remembering(cache.path()).overlay(at.path()), first);
+    assert_eq!(BubblewrapBackend::remembering(cache.path()).overlay(Some(at.path())), first);
     assert_eq!(at.path().metadata()?.mtime_nsec(), tried);
+    let in_memory = BubblewrapBackend::remembering(cache.path()).overlay(None);
+    assert!(in_memory.is_ok() || first.is_err(), "{in_memory:?}");
+    let kept =
+        fs::read_dir(cache.path())?.flatten().filter(|file| file.file_name().to_string_lossy().contains("overlays"));
+    assert_eq!(kept.count(), 2);
     let other = tempfile::TempDir::new()?;
     let made = other.path().join("a/b");
-    assert_eq!(BubblewrapBackend::remembering(cache.path()).overlay(&made).is_ok(), first.is_ok());
+    assert_eq!(BubblewrapBackend::remembering(cache.path()).overlay(Some(&made)).is_ok(), first.is_ok());
     assert_eq!(made.metadata()?.mode() & 0o777, 0o700);
-    let nowhere = BubblewrapBackend::new().overlay(Path::new("/proc/nowhere"));
+    let nowhere = BubblewrapBackend::new().overlay(Some(Path::new("/proc/nowhere")));
     assert!(nowhere.as_ref().is_err_and(|reason| reason.contains("/proc/nowhere")), "{nowhere:?}");
     Ok(())
 }

@@ -23,11 +23,14 @@ fn bubblewrap() -> Vec<Subject> {
         None => Ok(Arc::clone(&backend) as Arc<dyn RuntimeBackend>),
     };
     let copy = Subject { name: "BubblewrapBackend", form: WorkspaceForm::Copy, backend: available.clone() };
-    let kind = backend.overlay(&std::env::temp_dir());
-    let overlays = [("BubblewrapBackend on an overlay", None), ("BubblewrapBackend in memory", Some(MEMORY))];
-    let overlays = overlays.map(|(name, memory)| match &kind {
-        Ok(kind) => Subject { name, form: WorkspaceForm::Overlay { kind: *kind, memory }, backend: available.clone() },
-        Err(reason) => Subject { name, form: WorkspaceForm::Copy, backend: Err(reason.clone()) },
+    let at = std::env::temp_dir();
+    let overlays = [
+        ("BubblewrapBackend on an overlay", None, Some(at.as_path())),
+        ("BubblewrapBackend in memory", Some(MEMORY), None),
+    ];
+    let overlays = overlays.map(|(name, memory, at)| match backend.overlay(at) {
+        Ok(kind) => Subject { name, form: WorkspaceForm::Overlay { kind, memory }, backend: available.clone() },
+        Err(reason) => Subject { name, form: WorkspaceForm::Copy, backend: Err(reason) },
     });
     [copy].into_iter().chain(overlays).collect()
 }

@@ -107,7 +107,7 @@ impl RuntimeBackend for ScriptedBackend {
         self.capabilities.clone()
     }
 
-    fn overlay(&self, _at: &Path) -> Result<OverlayKind, String> {
+    fn overlay(&self, _at: Option<&Path>) -> Result<OverlayKind, String> {
         Err("a play has no overlay".to_owned())
     }
 

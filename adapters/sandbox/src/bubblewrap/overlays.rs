@@ -5,12 +5,14 @@ use super::{BubblewrapBackend, program, reason_of};
 use crate::overlay::forget_last_mount;
 use crate::stage::devices;
 use isobox_domain::command::WorkloadCommand;
+use isobox_domain::escape::Escaped;
 use isobox_domain::outcome::Exit;
 use isobox_domain::policy::{EffectivePolicy, SandboxPolicy};
 use isobox_ports::{
     Content, EndCause, Filled, Flow, LaunchRequest, MemorySize, Overlay, OverlayKind, RuntimeBackend, Sandbox, Streams,
     WorkspaceMount,
 };
+use std::collections::HashMap;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
@@ -30,48 +32,60 @@ type Answer = Result<OverlayKind, String>;
 /// What was found out, by this process and by earlier ones.
 #[derive(Debug, Default)]
 pub(super) struct Overlays {
-    memory: Option<Memory>,
-    found: Mutex<Option<(PathBuf, Answer)>>,
+    on_disk: Option<Memory>,
+    in_memory: Option<Memory>,
+    found: Mutex<HashMap<Option<PathBuf>, Answer>>,
 }
 
 impl Overlays {
     /// Remembers in a cache directory, which may not exist yet.
     pub(super) fn remembering(cache_directory: &Path) -> Self {
-        Self { memory: Some(Memory::within(cache_directory, "overlays")), found: Mutex::default() }
+        let memory = |name| Some(Memory::within(cache_directory, name));
+        Self { on_disk: memory("overlays"), in_memory: memory("overlays-in-memory"), found: Mutex::default() }
     }
 
-    /// How they are mounted where their uppers lie below `at`.
-    pub(super) fn kind(&self, backend: &BubblewrapBackend, at: &Path) -> Answer {
+    /// How they are mounted where their uppers lie below `at`, or in memory.
+    pub(super) fn kind(&self, backend: &BubblewrapBackend, at: Option<&Path>) -> Answer {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, answer)) = found.as_ref().filter(|(place, _)| place == at) {
+        let place = at.map(Path::to_owned);
+        if let Some(answer) = found.get(&place) {
             return answer.clone();
         }
         let answer = self.recall_or_try(backend, at);
-        *found = Some((at.to_owned(), answer.clone()));
+        found.insert(place, answer.clone());
         answer
     }
 
     /// Forgets everything.
     pub(super) fn forget(&self) {
-        self.memory.as_ref().inspect(|memory| memory.forget());
-        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        [&self.on_disk, &self.in_memory].into_iter().flatten().for_each(Memory::forget);
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    fn recall_or_try(&self, backend: &BubblewrapBackend, at: &Path) -> Answer {
+    fn recall_or_try(&self, backend: &BubblewrapBackend, at: Option<&Path>) -> Answer {
         let program = backend.program.as_ref().map_err(String::clone)?;
-        let unusable = |error: io::Error| format!("use {}: {error}", at.display());
-        DirBuilder::new().recursive(true).mode(0o700).create(at).map_err(unusable)?;
-        let metadata = at.metadata().map_err(unusable)?;
-        let place = (at, metadata.dev(), metadata.ino());
+        let place = at.map(prepare).transpose()?;
         let here = circumstances(program).ok().map(|here| format!("{place:?} {here}"));
-        let memory = self.memory.as_ref().zip(here);
+        let memory = if at.is_some() { &self.on_disk } else { &self.in_memory };
+        let memory = memory.as_ref().zip(here);
         if let Some(answer) = memory.as_ref().and_then(|(memory, here)| recall(memory, here)) {
             return answer;
         }
-        let answer = try_each(|kind| try_on_disk(backend, at, kind));
+        let answer = match at {
+            Some(at) => try_each(|kind| try_on_disk(backend, at, kind)),
+            None => try_each(|kind| try_in_memory(backend, kind)),
+        };
         memory.inspect(|(memory, here)| memory.keep(here, &encode(&answer)));
         answer
     }
+}
+
+/// Makes a directory if it is missing; what it is known by.
+fn prepare(at: &Path) -> Result<(&Path, u64, u64), String> {
+    let unusable = |error: io::Error| format!("use {}: {error}", Escaped::path(at));
+    DirBuilder::new().recursive(true).mode(0o700).create(at).map_err(unusable)?;
+    let metadata = at.metadata().map_err(unusable)?;
+    Ok((at, metadata.dev(), metadata.ino()))
 }
 
 /// A letter, and for a refusal its reason.
@@ -95,7 +109,7 @@ fn recall(memory: &Memory, here: &str) -> Option<Answer> {
 }
 
 /// The first kind that `try_kind` says nothing against.
-pub(super) fn try_each(try_kind: impl Fn(OverlayKind) -> Result<(), String>) -> Answer {
+fn try_each(try_kind: impl Fn(OverlayKind) -> Result<(), String>) -> Answer {
     let privileged = devices::may_mount().unwrap_or(false).then_some(OverlayKind::Privileged);
     let mut refusal = None;
     for kind in privileged.into_iter().chain([OverlayKind::Unprivileged]) {
@@ -110,7 +124,7 @@ pub(super) fn try_each(try_kind: impl Fn(OverlayKind) -> Result<(), String>) -> 
 /// Mounts one in a Sandbox, and looks whether what was done in it can be read from its upper.
 fn try_on_disk(backend: &BubblewrapBackend, at: &Path, kind: OverlayKind) -> Result<(), String> {
     let scratch = tempfile::Builder::new().prefix(".overlay-").tempdir_in(at);
-    let scratch = scratch.map_err(|error| format!("make a directory in {}: {error}", at.display()))?;
+    let scratch = scratch.map_err(|error| format!("make a directory in {}: {error}", Escaped::path(at)))?;
     let overlay = lay_out(scratch.path(), kind).map_err(|error| format!("lay out an overlay: {error}"))?;
     let tried = run_trial(backend, &overlay, TRIAL).and_then(|()| look(&overlay));
     let removed = forget_last_mount(&overlay.work()).and_then(|()| scratch.close());
@@ -118,7 +132,7 @@ fn try_on_disk(backend: &BubblewrapBackend, at: &Path, kind: OverlayKind) -> Res
 }
 
 /// Mounts one over a directory that every machine has and no Sandbox shows, and makes a file in it.
-pub(super) fn try_in_memory(backend: &BubblewrapBackend, kind: OverlayKind) -> Result<(), String> {
+fn try_in_memory(backend: &BubblewrapBackend, kind: OverlayKind) -> Result<(), String> {
     let memory = Some(MemorySize { bytes: 1 << 20, inodes: 16 });
     let (lowers, place) = (vec![PathBuf::from("/usr")], PathBuf::from("/sys"));
     run_trial(backend, &Overlay { lowers, place, kind, memory }, "echo made > made")
