@@ -161,7 +161,7 @@ pub enum Fact {
     Opens(Namespace, Trial),
     /// Landlock rulesets were built, and up to which ABI.
     Landlock(Trial),
-    /// An overlay was mounted in a user namespace.
+    /// An overlay was mounted, in memory.
     Overlay(Trial),
     /// Control groups.
     Cgroups(Delegation),

@@ -5,6 +5,7 @@ use isobox_domain::command::WorkloadCommand;
 use isobox_domain::outcome::{Exit, ResourceUsage};
 use isobox_domain::policy::{BackendName, Capabilities, EffectivePolicy};
 use isobox_domain::repo_path::RepoPath;
+use std::path::Path;
 
 /// Everything a backend needs to start a workload.
 #[derive(Clone, Copy, Debug)]
@@ -131,14 +132,17 @@ pub trait RuntimeBackend: Send + Sync {
     /// What it enforces on this machine, found by trying.
     fn capabilities(&self) -> Capabilities;
 
-    /// How it mounts overlays on this machine, found by trying; the error says why it does not.
-    fn overlay(&self) -> Result<OverlayKind, String>;
+    /// How it mounts overlays on this machine, found by trying; the error says why it does not. `at` is the directory below
+    /// which they are written: one that is missing is made, private to the user, and nothing is left in it. Without, they
+    /// are written in memory.
+    fn overlay(&self, at: Option<&Path>) -> Result<OverlayKind, String>;
 
     /// Starts the command. Returns when the Sandbox is up.
     ///
     /// `fill` makes the Workspace whole. It is called at most once, while the Sandbox may be coming up around the root
     /// that is there already, and nothing of the workload is executed before it has returned, or if it returned
-    /// [`Filled::Not`]. Without it, nothing was executed.
+    /// [`Filled::Not`]. Without it, nothing was executed. Until then nothing looks into an overlay, so that its upper can be
+    /// filled, unless that is in memory.
     fn launch(
         &self,
         request: &LaunchRequest<'_>,
@@ -153,6 +157,7 @@ pub trait Sandbox {
     /// A signal INT, TERM or HUP to isobox ends the workload as `Interrupted`.
     fn supervise(&mut self, streams: &mut dyn Streams) -> Result<Ending, SupervisionError>;
 
-    /// Where the Workspace can be read from now on, as the workload left it; stays valid while `self` lives.
+    /// Where the Workspace can be read from now on, as the workload left it; stays valid while `self` lives. The upper of an
+    /// overlay is at its place, which for one in memory is another than before, for this process alone.
     fn workspace(&self) -> WorkspaceMount;
 }

@@ -1,16 +1,16 @@
 //! The fake Runtime Backend passes the suite of its port.
 
 use isobox_domain::outcome::Exit;
-use isobox_ports::EndCause;
 use isobox_ports::contract::runtime_backend::{Act, Subject, cases};
 use isobox_ports::fake::{Line, Performance, Scene, ScriptedBackend};
+use isobox_ports::{EndCause, WorkspaceForm};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 fn main() {
     let arguments = libtest_mimic::Arguments::from_args();
     let backend = Arc::new(ScriptedBackend::new(play));
-    let subject = Subject { name: "ScriptedBackend", backend: Ok(backend) };
+    let subject = Subject { name: "ScriptedBackend", form: WorkspaceForm::Copy, backend: Ok(backend) };
     libtest_mimic::run(&arguments, cases(&subject)).exit();
 }
 

@@ -4,24 +4,28 @@ mod claims;
 mod etc;
 mod filter;
 mod memory;
+mod overlays;
 mod program;
 mod view;
 
 use crate::descriptors::file_of;
 use crate::environment::environment;
-use crate::protocol::{Plan, Reach};
+use crate::overlay;
+use crate::protocol::{Mounting, Plan, Reach};
 use crate::stage::devices::{self, Guard, WayBack};
-use crate::supervision::{Recipe, io_error, start, try_out};
+use crate::stage::mounter;
+use crate::supervision::{Recipe, RunningSandbox, io_error, start, try_out};
 use claims::Findings;
 use isobox_domain::policy::{BackendName, Capabilities, NetworkAccess, WorkspaceExposure};
-use isobox_ports::{Filled, LaunchError, LaunchRequest, OverlayKind, RuntimeBackend, Sandbox, WorkspaceMount};
+use isobox_ports::{Filled, LaunchError, LaunchRequest, Overlay, OverlayKind, RuntimeBackend, Sandbox, WorkspaceMount};
 use memory::{Memory, circumstances};
+use overlays::Overlays;
 use std::ffi::CString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use view::{ProcView, View};
+use view::{OPTIONS_FD, ProcView, View};
 
 pub(crate) use program::restrictions;
 
@@ -31,6 +35,7 @@ pub struct BubblewrapBackend {
     program: Result<PathBuf, String>,
     memory: Option<Memory>,
     findings: OnceLock<Result<Findings, String>>,
+    overlays: Overlays,
 }
 
 impl Default for BubblewrapBackend {
@@ -43,13 +48,18 @@ impl BubblewrapBackend {
     /// The backend; what it can do is found out when that is first asked for.
     pub fn new() -> Self {
         let path = crate::environment::value("PATH").unwrap_or_default();
-        Self { program: program::find(&path), memory: None, findings: OnceLock::new() }
+        Self::of(program::find(&path))
     }
 
-    /// The backend that remembers in `cache_directory`, a private directory of the user, that a Sandbox came up: later
-    /// processes need not try as long as nothing that matters has changed.
+    /// The backend that remembers in `cache_directory`, a private directory of the user, that a Sandbox came up and how
+    /// overlays are mounted: later processes need not try as long as nothing that matters has changed.
     pub fn remembering(cache_directory: &Path) -> Self {
-        Self { memory: Some(Memory::within(cache_directory)), ..Self::new() }
+        let memory = Some(Memory::within(cache_directory, "bubblewrap"));
+        Self { memory, overlays: Overlays::remembering(cache_directory), ..Self::new() }
+    }
+
+    fn of(program: Result<PathBuf, String>) -> Self {
+        Self { program, memory: None, findings: OnceLock::new(), overlays: Overlays::default() }
     }
 
     /// The program that is used, or why none is.
@@ -66,12 +76,12 @@ impl BubblewrapBackend {
         let best = Findings { proc_view: ProcView::Fresh, why_not_fresh: None };
         let here = self.program.as_ref().ok().and_then(|program| circumstances(program).ok());
         let memory = self.memory.as_ref().zip(here);
-        if memory.as_ref().is_some_and(|(memory, here)| memory.holds(here)) {
+        if memory.as_ref().is_some_and(|(memory, here)| memory.recall(here).is_some()) {
             return Ok(best);
         }
         let fresh = match self.try_view(ProcView::Fresh) {
             Ok(()) => {
-                memory.inspect(|(memory, here)| memory.keep(here));
+                memory.inspect(|(memory, here)| memory.keep(here, ""));
                 return Ok(best);
             }
             Err(reason) => reason,
@@ -96,12 +106,28 @@ impl BubblewrapBackend {
             arguments: Vec::new(),
             environment: Vec::new(),
         };
-        let recipe = self.recipe(&view, plan).map_err(|error| reason_of(&error))?;
         let mount = WorkspaceMount::Directory { host_path: view.host_path.to_owned() };
+        let recipe = self.recipe(&view, plan, &mount).map_err(|error| reason_of(&error))?;
         try_out(recipe, &mount).map_err(|error| reason_of(&error))
     }
 
-    fn recipe(&self, view: &View<'_>, plan: Plan) -> Result<Recipe, LaunchError> {
+    fn start(
+        &self,
+        request: &LaunchRequest<'_>,
+        fill: &mut dyn FnMut() -> Filled,
+    ) -> Result<RunningSandbox, LaunchError> {
+        let findings = self.findings().as_ref().map_err(|reason| refused(reason.clone()))?;
+        let view = View {
+            proc_view: findings.proc_view,
+            network: request.policy.asked.network,
+            exposure: request.policy.asked.workspace,
+            read: &request.policy.asked.read,
+            host_path: request.mount.host_path(),
+        };
+        start(self.recipe(&view, plan(request), request.mount)?, request.mount, fill)
+    }
+
+    fn recipe(&self, view: &View<'_>, plan: Plan, mount: &WorkspaceMount) -> Result<Recipe, LaunchError> {
         let program = self.program.as_ref().map_err(|reason| refused(reason.clone()))?;
         let arguments = view::arguments(view).map_err(io_error("lay out the sandbox's file system"))?;
         let mut descriptors = vec![file_of(&arguments.options).map_err(io_error("write the options of bwrap"))?];
@@ -109,8 +135,44 @@ impl BubblewrapBackend {
         let program = CString::new(program.as_os_str().as_bytes()).map_err(io_error("name bwrap"))?;
         let arguments = view::command_line();
         let way_back = guard_devices().map_err(io_error("show the host's devices read-only"))?;
-        Ok(Recipe { backend: BackendName::Bubblewrap, program, arguments, descriptors, plan, way_back })
+        let backend = BackendName::Bubblewrap;
+        let recipe = Recipe { backend, program, arguments, descriptors, plan, written: None, way_back };
+        match mount {
+            WorkspaceMount::Directory { .. } => Ok(recipe),
+            WorkspaceMount::Overlay(overlay) => on_overlay(recipe, overlay),
+        }
     }
+}
+
+/// The recipe of a Sandbox whose program finds the overlay at its place.
+fn on_overlay(recipe: Recipe, overlay: &Overlay) -> Result<Recipe, LaunchError> {
+    match overlay.kind {
+        OverlayKind::Privileged => mounted_here(recipe, overlay),
+        OverlayKind::Unprivileged => mounted_first(recipe, overlay).map_err(io_error("write what is to be mounted")),
+    }
+}
+
+/// Mounts it in the mount namespace that this thread is in until the program is started.
+fn mounted_here(recipe: Recipe, overlay: &Overlay) -> Result<Recipe, LaunchError> {
+    if recipe.way_back.is_none() || !devices::may_mount().map_err(io_error("look at this process's capabilities"))? {
+        return Err(refused("an overlay was asked for that this user may not mount".to_owned()));
+    }
+    let written = overlay::mount(overlay).map_err(|error| refused(error.to_string()))?;
+    Ok(Recipe { written, ..recipe })
+}
+
+/// Puts a process before the program that mounts it and then becomes the program.
+fn mounted_first(mut recipe: Recipe, overlay: &Overlay) -> io::Result<Recipe> {
+    let mounting = Mounting {
+        overlay: overlay.clone(),
+        program: recipe.program.to_bytes().to_vec(),
+        arguments: recipe.arguments.iter().map(|argument| argument.to_bytes().to_vec()).collect(),
+    };
+    // Last, so that the numbers that the program knows stay what they are.
+    let place = OPTIONS_FD + i32::try_from(recipe.descriptors.len()).map_err(io::Error::other)?;
+    recipe.descriptors.push(file_of(&mounting.encode())?);
+    // The program of this process, even if its file was replaced meanwhile: a started child shares its link.
+    Ok(Recipe { program: c"/proc/self/exe".to_owned(), arguments: mounter::command_line(place), ..recipe })
 }
 
 /// Where it is needed, this thread goes where the host's devices are read-only.
@@ -139,8 +201,8 @@ impl RuntimeBackend for BubblewrapBackend {
         claims::capabilities(self.findings().as_ref())
     }
 
-    fn overlay(&self) -> Result<OverlayKind, String> {
-        Err("not yet".to_owned())
+    fn overlay(&self, at: Option<&Path>) -> Result<OverlayKind, String> {
+        self.overlays.kind(self, at)
     }
 
     fn launch(
@@ -148,18 +210,10 @@ impl RuntimeBackend for BubblewrapBackend {
         request: &LaunchRequest<'_>,
         fill: &mut dyn FnMut() -> Filled,
     ) -> Result<Box<dyn Sandbox>, LaunchError> {
-        let findings = self.findings().as_ref().map_err(|reason| refused(reason.clone()))?;
-        let view = View {
-            proc_view: findings.proc_view,
-            network: request.policy.asked.network,
-            exposure: request.policy.asked.workspace,
-            read: &request.policy.asked.read,
-            host_path: request.mount.host_path(),
-        };
-        let recipe = self.recipe(&view, plan(request))?;
-        let started = start(recipe, request.mount, fill);
+        let started = self.start(request, fill);
         if let Err(LaunchError::Refused { .. } | LaunchError::Io { .. }) = &started {
             self.memory.as_ref().inspect(|memory| memory.forget());
+            self.overlays.forget();
         }
         Ok(Box::new(started?))
     }
@@ -194,7 +248,7 @@ mod tests {
     #[test]
     fn without_the_program_nothing_is_claimed_and_the_next_step_is_named() {
         let reason = program::find(b"/nonexistent").expect_err("there is no such directory");
-        let backend = BubblewrapBackend { program: Err(reason.clone()), memory: None, findings: OnceLock::new() };
+        let backend = BubblewrapBackend::of(Err(reason.clone()));
         let capabilities = backend.capabilities();
         assert_eq!(capabilities.unavailable, Some(reason.clone()));
         assert!(reason.contains("apt install bubblewrap"), "{reason}");

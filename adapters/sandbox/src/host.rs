@@ -5,12 +5,16 @@ use crate::protocol::{CONTROL_FD, Plan, Reach, STAGE_NAME};
 use crate::supervision::{Recipe, start};
 use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
 use isobox_domain::policy::{BackendName, Capabilities};
-use isobox_ports::{Filled, LaunchError, LaunchRequest, OverlayKind, RuntimeBackend, Sandbox};
+use isobox_ports::{Filled, LaunchError, LaunchRequest, OverlayKind, RuntimeBackend, Sandbox, WorkspaceMount};
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// Variables that say whose process it is; on `host` the workload is the user's own.
 const IDENTITY: [&str; 4] = ["HOME", "USER", "LOGNAME", "SHELL"];
+
+/// Why it has no overlays.
+const MOUNTS_NOTHING: &str = "the backend `host` mounts nothing";
 
 /// Starts workloads as ordinary processes of the user: supervised, ended as a tree, and free to reach what the user can.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,8 +44,8 @@ impl RuntimeBackend for HostBackend {
         }
     }
 
-    fn overlay(&self) -> Result<OverlayKind, String> {
-        Err("the backend `host` mounts nothing".to_owned())
+    fn overlay(&self, _at: Option<&Path>) -> Result<OverlayKind, String> {
+        Err(MOUNTS_NOTHING.to_owned())
     }
 
     fn launch(
@@ -49,6 +53,9 @@ impl RuntimeBackend for HostBackend {
         request: &LaunchRequest<'_>,
         fill: &mut dyn FnMut() -> Filled,
     ) -> Result<Box<dyn Sandbox>, LaunchError> {
+        if let WorkspaceMount::Overlay(_) = request.mount {
+            return Err(LaunchError::Refused { backend: BackendName::Host, reason: MOUNTS_NOTHING.to_owned() });
+        }
         let recipe = Recipe {
             backend: BackendName::Host,
             // The program of this process, even if its file was replaced meanwhile: a started child shares its link.
@@ -56,6 +63,7 @@ impl RuntimeBackend for HostBackend {
             arguments: stage_arguments(),
             descriptors: Vec::new(),
             plan: plan(request),
+            written: None,
             way_back: None,
         };
         Ok(Box::new(start(recipe, request.mount, fill)?))

@@ -9,6 +9,7 @@ mod bubblewrap;
 mod descriptors;
 mod environment;
 mod host;
+mod overlay;
 mod probe;
 mod protocol;
 mod spawn;

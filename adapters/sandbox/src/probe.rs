@@ -4,7 +4,6 @@ mod cgroups;
 mod child;
 mod landlock;
 mod namespaces;
-mod overlay;
 
 use crate::bubblewrap::{BubblewrapBackend, restrictions};
 use crate::host::HostBackend;
@@ -17,7 +16,7 @@ use isobox_domain::policy::{
     BackendChoice, BackendName, Capabilities, EffectivePolicy, SandboxPolicy, WorkspaceExposure, resolve,
 };
 use isobox_ports::{
-    Content, EndCause, Filled, Flow, HostProbe, LaunchRequest, RuntimeBackend, Streams, WorkspaceMount,
+    Content, EndCause, Filled, Flow, HostProbe, LaunchRequest, OverlayKind, RuntimeBackend, Streams, WorkspaceMount,
 };
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -79,6 +78,14 @@ impl SandboxProbe {
             facts.extend(lacks(&capabilities));
         }
         facts
+    }
+
+    fn overlay(&self) -> Trial {
+        match self.backend.overlay(None) {
+            Ok(OverlayKind::Privileged) => Trial::Works("isobox mounts it itself".to_owned()),
+            Ok(OverlayKind::Unprivileged) => Trial::Works("it mounts in a user namespace".to_owned()),
+            Err(reason) => Trial::Fails(reason),
+        }
     }
 
     fn start_true(&self, capabilities: &Capabilities) -> Result<(), String> {
@@ -173,7 +180,7 @@ impl HostProbe for SandboxProbe {
         facts.extend(self.restrictions());
         facts.extend(Namespace::ALL.map(|namespace| Fact::Opens(namespace, namespaces::open(namespace))));
         facts.push(Fact::Landlock(landlock::probe()));
-        facts.push(Fact::Overlay(overlay::probe()));
+        facts.push(Fact::Overlay(self.overlay()));
         facts.push(Fact::Cgroups(cgroups::probe(&self.proc, &self.sys)));
         facts
     }

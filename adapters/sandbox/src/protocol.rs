@@ -1,26 +1,26 @@
-//! What isobox and its Stage tell each other: a plan in a file, and messages over a socket.
+//! What isobox and its own processes tell each other: plans in files, and messages over a socket.
+
+mod channel;
+mod mounting;
+
+pub(crate) use channel::{Channel, Received};
+pub(crate) use mounting::Mounting;
 
 use isobox_domain::outcome::Exit;
 use isobox_ports::EndCause;
-use nix::sys::socket::{
-    AddressFamily, ControlMessageOwned, MsgFlags, Shutdown, SockFlag, SockType, UnixCredentials, recv, recvmsg, send,
-    setsockopt, shutdown, socketpair, sockopt,
-};
-use nix::unistd::Pid;
-use std::io::{self, IoSliceMut};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::RawFd;
 
 /// The name by which a program knows that it is to be the Stage.
 pub(crate) const STAGE_NAME: &str = "isobox-stage";
 
-/// Where the Stage finds its end of the socket.
+/// The name by which a program knows that it is to mount an overlay and then to become another program.
+pub(crate) const MOUNTER_NAME: &str = "isobox-mounter";
+
+/// Where the Stage finds its end of the socket, and a mounter before it.
 pub(crate) const CONTROL_FD: RawFd = 3;
 
 /// Where the Stage finds its plan.
 pub(crate) const PLAN_FD: RawFd = 4;
-
-/// Longest message, in bytes.
-const MESSAGE_BYTES: usize = 8 * 1024;
 
 /// Longest reason in a message, in bytes.
 const REASON_BYTES: usize = 4 * 1024;
@@ -112,9 +112,11 @@ pub(crate) struct Report {
     pub(crate) killed_processes: u64,
 }
 
-/// What the Stage says.
+/// What the Stage says, and a mounter before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Message {
+    /// The overlay is mounted, and what is written lies in the directory that is passed along.
+    Mounted,
     /// The Sandbox is up, nothing of the workload was executed yet.
     Ready,
     /// The Sandbox is not what it has to be, in words; nothing of the workload was executed.
@@ -127,6 +129,7 @@ impl Message {
     /// The message as bytes.
     pub(crate) fn encode(&self) -> Vec<u8> {
         match self {
+            Self::Mounted => vec![b'M'],
             Self::Ready => vec![b'R'],
             Self::Failed(reason) => [b"F", shortened(reason)].concat(),
             Self::Ended(report) => encode_report(report),
@@ -136,6 +139,7 @@ impl Message {
     /// The message of some bytes; `None` if they are none.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         match bytes.split_first()? {
+            (b'M', []) => Some(Self::Mounted),
             (b'R', []) => Some(Self::Ready),
             (b'F', reason) => Some(Self::Failed(String::from_utf8_lossy(reason).into_owned())),
             (b'E', report) => decode_report(report).map(Self::Ended),
@@ -177,77 +181,6 @@ fn decode_report(mut bytes: &[u8]) -> Option<Report> {
         _ => return None,
     };
     Some(Report { cause, user_cpu_us, system_cpu_us, peak_memory_bytes, killed_processes })
-}
-
-/// One end of the socket between isobox and its Stage. When the other end is gone, it reads as ended.
-#[derive(Debug)]
-pub(crate) struct Channel(OwnedFd);
-
-impl Channel {
-    /// Both ends. Messages that arrive at the first carry the PID of their sender.
-    pub(crate) fn pair() -> io::Result<(Self, OwnedFd)> {
-        let (ours, theirs) = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)?;
-        setsockopt(&ours, sockopt::PassCred, &true)?;
-        Ok((Self(ours), theirs))
-    }
-
-    /// The end that a descriptor is.
-    pub(crate) const fn of(descriptor: OwnedFd) -> Self {
-        Self(descriptor)
-    }
-
-    /// Sends one message.
-    pub(crate) fn send(&self, message: &[u8]) -> io::Result<()> {
-        send(self.0.as_raw_fd(), message, MsgFlags::MSG_NOSIGNAL)?;
-        Ok(())
-    }
-
-    /// Waits for one message; `None` when the other end is gone or has hung up.
-    pub(crate) fn receive(&self) -> io::Result<Option<Vec<u8>>> {
-        let mut bytes = vec![0; MESSAGE_BYTES];
-        match recv(self.0.as_raw_fd(), &mut bytes, MsgFlags::empty()) {
-            Ok(0) | Err(nix::errno::Errno::ECONNRESET) => Ok(None),
-            Ok(length) => {
-                bytes.truncate(length);
-                Ok(Some(bytes))
-            }
-            Err(errno) => Err(errno.into()),
-        }
-    }
-
-    /// Like [`Self::receive`], with the sender's PID as this process sees it.
-    pub(crate) fn receive_with_sender(&self) -> io::Result<Option<(Vec<u8>, Option<Pid>)>> {
-        let mut bytes = vec![0; MESSAGE_BYTES];
-        let mut pieces = [IoSliceMut::new(&mut bytes)];
-        let mut ancillary = nix::cmsg_space!(UnixCredentials);
-        let received = recvmsg::<()>(self.0.as_raw_fd(), &mut pieces, Some(&mut ancillary), MsgFlags::MSG_CMSG_CLOEXEC);
-        let (length, sender) = match received {
-            Ok(message) => (message.bytes, message.cmsgs()?.find_map(sender_of)),
-            Err(nix::errno::Errno::ECONNRESET) => return Ok(None),
-            Err(errno) => return Err(errno.into()),
-        };
-        bytes.truncate(length);
-        Ok((length > 0).then_some((bytes, sender)))
-    }
-
-    /// Tells the other end that nothing more will come, which asks a Stage to end the workload.
-    pub(crate) fn hang_up(&self) {
-        // The only failure is that the other end is gone, which is what is asked for.
-        shutdown(self.0.as_raw_fd(), Shutdown::Write).ok();
-    }
-}
-
-fn sender_of(message: ControlMessageOwned) -> Option<Pid> {
-    match message {
-        ControlMessageOwned::ScmCredentials(credentials) => Some(Pid::from_raw(credentials.pid())),
-        _ => None,
-    }
-}
-
-impl AsFd for Channel {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
-    }
 }
 
 #[cfg(test)]
@@ -293,7 +226,7 @@ mod tests {
             killed_processes: 4,
         };
         let ends = causes.into_iter().map(|cause| Message::Ended(report(cause)));
-        for message in ends.chain([Message::Ready, Message::Failed("why".to_owned())]) {
+        for message in ends.chain([Message::Mounted, Message::Ready, Message::Failed("why".to_owned())]) {
             assert_eq!(Message::decode(&message.encode()), Some(message));
         }
     }

@@ -5,6 +5,7 @@
 
 mod confinement;
 pub(crate) mod devices;
+pub(crate) mod mounter;
 mod tree;
 mod workload;
 
@@ -27,15 +28,17 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use workload::Started;
 
-/// Becomes the Stage if this process was started as one, and then never returns.
+/// Becomes the Stage, or the mounter that there is before one, if this process was started as such, and then never returns.
 ///
 /// Called first thing in `main`, before any thread. A process is a Stage if its first argument (its name) ends in
 /// `isobox-stage`, its second and last is the number of its control socket, and that and its plan are open.
 pub fn enter_if_asked() {
-    if !is_asked() {
-        return;
-    }
-    let failure = match run() {
+    let outcome = match mounter::is_asked() {
+        Some(told_at) => mounter::run(told_at),
+        None if is_asked() => run(),
+        None => return,
+    };
+    let failure = match outcome {
         Ok(never) => match never {},
         Err(failure) => failure,
     };

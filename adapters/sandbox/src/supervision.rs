@@ -9,13 +9,14 @@ pub(crate) use start::{Recipe, io_error, start, try_out};
 
 use crate::protocol::{Channel, Message, Report};
 use isobox_domain::outcome::{MemoryScope, ResourceUsage};
-use isobox_ports::{Cause, EndCause, Ending, Sandbox, Streams, SupervisionError, WorkspaceMount};
+use isobox_ports::{Cause, EndCause, Ending, Overlay, Sandbox, Streams, SupervisionError, WorkspaceMount};
 use nix::poll::{PollFd, PollFlags, poll};
 use process::{Child, PidHandle};
 use signals::EndingSignals;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use streams::Output;
 
@@ -32,6 +33,8 @@ pub(crate) struct RunningSandbox {
     stderr: Output,
     signals: EndingSignals,
     mount: WorkspaceMount,
+    /// Keeps what was written in memory, which nothing else does once every process is dead.
+    written: Option<OwnedFd>,
 }
 
 /// What made the loop stop.
@@ -69,7 +72,13 @@ impl Sandbox for RunningSandbox {
     }
 
     fn workspace(&self) -> WorkspaceMount {
-        self.mount.clone()
+        match (&self.mount, &self.written) {
+            (WorkspaceMount::Overlay(overlay), Some(written)) => {
+                let place = PathBuf::from(format!("/proc/self/fd/{}", written.as_raw_fd()));
+                WorkspaceMount::Overlay(Overlay { place, ..overlay.clone() })
+            }
+            (mount, _) => mount.clone(),
+        }
     }
 }
 

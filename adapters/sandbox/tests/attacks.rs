@@ -9,7 +9,7 @@ mod stand;
 use isobox_domain::enforcement::{Control, Enforcement};
 use isobox_domain::outcome::Exit;
 use isobox_domain::policy::{NetworkAccess, WorkspaceExposure};
-use isobox_ports::{EndCause, RuntimeBackend};
+use isobox_ports::{EndCause, RuntimeBackend, WorkspaceMount};
 use isobox_sandbox::BubblewrapBackend;
 use libtest_mimic::{Arguments, Failed, Trial};
 use stand::{SELF_INSIDE, Stand};
@@ -68,18 +68,31 @@ fn run_attacks() {
     let backend = Arc::new(BubblewrapBackend::new());
     let capabilities = backend.capabilities();
     let is_fresh = capabilities.enforcement(Control::Processes).is_some_and(Enforcement::is_enforced);
-    let trial = |&(name, attack): &(&str, Attack)| {
-        let backend = Arc::clone(&backend);
-        let obstacle = match &capabilities.unavailable {
-            None if !is_fresh && NEED_FRESH_PROC.contains(&name) => Some("the kernel refuses a fresh /proc"),
-            other => other.as_deref(),
-        };
-        match obstacle {
-            None => Trial::test(name, move || attack(&mut Stand::new(&*backend)?)),
-            Some(reason) => Trial::test(format!("{name} ({reason})"), || Ok(())).with_ignored_flag(true),
-        }
+    let obstacle = |name: &str| match &capabilities.unavailable {
+        None if !is_fresh && NEED_FRESH_PROC.contains(&name) => Some("the kernel refuses a fresh /proc".to_owned()),
+        other => other.clone(),
     };
-    libtest_mimic::run(&arguments, ATTACKS.iter().map(trial).collect()).exit();
+    let in_directory = |&(name, attack): &(&'static str, Attack)| {
+        let backend = Arc::clone(&backend);
+        let test = move || attack(&mut Stand::new(&*backend)?);
+        trial(name, obstacle(name), test)
+    };
+    let overlay = backend.overlay(Some(&std::env::temp_dir()));
+    let on_overlay = |&(name, attack): &(&'static str, Attack)| {
+        let (backend, overlay) = (Arc::clone(&backend), overlay.clone());
+        let obstacle = obstacle(name).or_else(|| overlay.clone().err());
+        let test = move || attack(&mut Stand::on_overlay(&*backend, overlay?, None)?);
+        trial(&format!("overlay::{name}"), obstacle, test)
+    };
+    let trials = ATTACKS.iter().map(in_directory).chain(ATTACKS.iter().map(on_overlay));
+    libtest_mimic::run(&arguments, trials.collect()).exit();
+}
+
+fn trial(name: &str, obstacle: Option<String>, test: impl FnOnce() -> Result<(), Failed> + Send + 'static) -> Trial {
+    match obstacle {
+        None => Trial::test(name, test),
+        Some(reason) => Trial::test(format!("{name} ({reason})"), || Ok(())).with_ignored_flag(true),
+    }
 }
 
 // ---- inside ----
@@ -254,9 +267,9 @@ fn host_paths_are_not_on_the_stages_command_line(stand: &mut Stand<'_>) -> Resul
 
 fn a_descriptor_of_the_caller_is_not_inherited(stand: &mut Stand<'_>) -> Result<(), Failed> {
     let secret = std::fs::File::open("/proc/self/status")?;
-    // SAFETY: dup3 to a number that no test uses; without O_CLOEXEC, as a careless caller of isobox leaves it.
-    let copy = unsafe { libc::dup3(secret.as_raw_fd(), 50, 0) };
-    assert_eq!(copy, 50);
+    // SAFETY: takes a number that nothing uses, from 50 up; without FD_CLOEXEC, as a careless caller of isobox leaves it.
+    let copy = unsafe { libc::fcntl(secret.as_raw_fd(), libc::F_DUPFD, 50) };
+    assert!(copy >= 50);
     let listed = stand.shell("exec ls /proc/self/fd");
     // SAFETY: the number was opened above, and nothing else owns it.
     unsafe { libc::close(copy) };
@@ -392,6 +405,7 @@ fn what_leaks_is_said(stand: &mut Stand<'_>) -> Result<(), Failed> {
     let name = stand.host_path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let leaks = stand.shell("cat /proc/self/mountinfo")?.contains(&name);
     let said = BubblewrapBackend::new().capabilities().limitations.iter().any(|said| said.contains("mountinfo"));
-    assert_eq!(leaks, said);
+    // An overlay is shown without a path.
+    assert_eq!(leaks, said && matches!(stand.mount, WorkspaceMount::Directory { .. }));
     Ok(())
 }

@@ -1,9 +1,9 @@
 //! The probe of Sandboxes keeps what every probe keeps, on this machine and on made-up ones.
 
 use isobox_domain::fact::{Fact, Namespace, Trial};
-use isobox_ports::HostProbe;
 use isobox_ports::contract::host_probe::{self, Looked};
-use isobox_sandbox::{BackendsProbe, SandboxProbe};
+use isobox_ports::{HostProbe, OverlayKind, RuntimeBackend};
+use isobox_sandbox::{BackendsProbe, BubblewrapBackend, SandboxProbe};
 use libtest_mimic::{Arguments, Failed, Trial as Test};
 use std::fs;
 use std::path::PathBuf;
@@ -15,14 +15,15 @@ fn main() -> ExitCode {
     tests.extend(host_probe::cases("BackendsProbe", backends));
     tests.push(Test::test("a_setting_that_restricts_namespaces_is_named_with_its_remedy", apparmor));
     tests.push(Test::test("every_namespace_is_tried_once", namespaces));
+    tests.push(Test::test("what_is_said_of_overlays_is_what_the_backend_does", overlays));
     // One at a time: this process forks, and its threads must not hold locks then.
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
     libtest_mimic::run(&arguments, tests).exit_code()
 }
 
 fn this_machine() -> Looked {
-    // It mounts over /usr and makes files there, in namespaces of its own.
-    let watched = ["/usr/lower", "/usr/merged", "/etc"].map(PathBuf::from).to_vec();
+    // It mounts over /sys and makes files there, in namespaces of its own.
+    let watched = ["/sys/upper", "/sys/work", "/usr/made", "/etc"].map(PathBuf::from).to_vec();
     Looked { probe: Box::new(SandboxProbe::default()), watched, kept: Box::new(()) }
 }
 
@@ -43,6 +44,22 @@ fn apparmor() -> Result<(), Failed> {
     let (setting, remedy) = found.ok_or("no restriction")?;
     assert_eq!(setting, "kernel.apparmor_restrict_unprivileged_userns=1");
     assert!(remedy.contains("AppArmor") && remedy.contains("sysctl"), "{remedy}");
+    Ok(())
+}
+
+fn overlays() -> Result<(), Failed> {
+    let facts = SandboxProbe::default().facts();
+    let fact = facts.iter().find_map(|fact| match fact {
+        Fact::Overlay(trial) => Some(trial),
+        _ => None,
+    });
+    let found = BubblewrapBackend::new().overlay(None);
+    match (fact, found) {
+        (Some(Trial::Works(how)), Ok(kind)) => {
+            assert_eq!(how.contains("user namespace"), kind == OverlayKind::Unprivileged, "{how}");
+        }
+        (fact, found) => assert_eq!(fact, found.err().map(Trial::Fails).as_ref()),
+    }
     Ok(())
 }
 

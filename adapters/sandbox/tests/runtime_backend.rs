@@ -1,21 +1,36 @@
-//! Both backends pass the suite of their port.
+//! Both backends pass the suite of their port, with Workspaces of every form that they mount.
 
-use isobox_ports::RuntimeBackend;
 use isobox_ports::contract::runtime_backend::{Subject, cases};
+use isobox_ports::{MemorySize, RuntimeBackend, WorkspaceForm};
 use isobox_sandbox::{BubblewrapBackend, HostBackend};
 use std::sync::Arc;
+
+/// Room for everything that the suite writes.
+const MEMORY: MemorySize = MemorySize { bytes: 16 << 20, inodes: 1000 };
 
 fn main() {
     isobox_sandbox::stage::enter_if_asked();
     let arguments = libtest_mimic::Arguments::from_args();
-    let bubblewrap = Arc::new(BubblewrapBackend::new());
-    let bubblewrap: Result<Arc<dyn RuntimeBackend>, String> = match bubblewrap.capabilities().unavailable {
-        Some(reason) => Err(reason),
-        None => Ok(bubblewrap),
-    };
-    let subjects = [
-        Subject { name: "HostBackend", backend: Ok(Arc::new(HostBackend::new())) },
-        Subject { name: "BubblewrapBackend", backend: bubblewrap },
-    ];
+    let host = Subject { name: "HostBackend", form: WorkspaceForm::Copy, backend: Ok(Arc::new(HostBackend::new())) };
+    let subjects = [vec![host], bubblewrap()].concat();
     libtest_mimic::run(&arguments, subjects.iter().flat_map(cases).collect()).exit();
+}
+
+fn bubblewrap() -> Vec<Subject> {
+    let backend = Arc::new(BubblewrapBackend::new());
+    let available: Result<Arc<dyn RuntimeBackend>, String> = match backend.capabilities().unavailable {
+        Some(reason) => Err(reason),
+        None => Ok(Arc::clone(&backend) as Arc<dyn RuntimeBackend>),
+    };
+    let copy = Subject { name: "BubblewrapBackend", form: WorkspaceForm::Copy, backend: available.clone() };
+    let at = std::env::temp_dir();
+    let overlays = [
+        ("BubblewrapBackend on an overlay", None, Some(at.as_path())),
+        ("BubblewrapBackend in memory", Some(MEMORY), None),
+    ];
+    let overlays = overlays.map(|(name, memory, at)| match backend.overlay(at) {
+        Ok(kind) => Subject { name, form: WorkspaceForm::Overlay { kind, memory }, backend: available.clone() },
+        Err(reason) => Subject { name, form: WorkspaceForm::Copy, backend: Err(reason) },
+    });
+    [copy].into_iter().chain(overlays).collect()
 }

@@ -21,7 +21,7 @@ pub(super) fn judge(fact: &Fact, facts: &[Fact]) -> Option<Finding> {
             unneeded("landlock.abi", "built a ruleset per ABI, with every right of it required", trial)
         }
         Fact::Overlay(trial) => {
-            unneeded("overlay.mounts", "mounted an overlay on a tmpfs in namespaces of a process of its own", trial)
+            unneeded("overlay.mounts", "mounted an overlay in memory, and made a file in it in a Sandbox", trial)
         }
         Fact::Cgroups(delegation) => cgroups(delegation),
         _ => return None,

@@ -5,14 +5,14 @@ mod stand;
 
 pub use act::Act;
 
-use crate::{EndCause, Filled, LaunchError, RuntimeBackend};
+use crate::{EndCause, Filled, LaunchError, RuntimeBackend, WorkspaceForm};
 use act::command;
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::enforcement::Control;
 use isobox_domain::outcome::Exit;
 use isobox_domain::repo_path::RepoPath;
 use libtest_mimic::{Failed, Trial};
-use stand::{Heard, Stand};
+use stand::{Heard, Stand, written};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,8 @@ const PIECE_BYTES: usize = 64 * 1024;
 pub struct Subject {
     /// What its cases are called after.
     pub name: &'static str,
+    /// The form of the Workspaces that it is tested with.
+    pub form: WorkspaceForm,
     /// The backend, or why it cannot be tested on this machine.
     pub backend: Result<Arc<dyn RuntimeBackend>, String>,
 }
@@ -41,7 +43,10 @@ type Case = fn(&Stand) -> Result<(), Failed>;
 fn trial(subject: &Subject, name: &str, case: Case) -> Trial {
     let title = format!("{}::{name}", subject.name);
     match subject.backend.clone() {
-        Ok(backend) => Trial::test(title, move || case(&Stand::new(backend)?)),
+        Ok(backend) => {
+            let form = subject.form;
+            Trial::test(title, move || case(&Stand::new(backend, form)?))
+        }
         Err(reason) => Trial::test(format!("{title} ({reason})"), || Ok(())).with_ignored_flag(true),
     }
 }
@@ -196,7 +201,7 @@ fn a_command_that_is_not_there_is_not_found(stand: &Stand) -> Result<(), Failed>
 }
 
 fn a_command_that_may_not_be_executed_is_not_executable(stand: &Stand) -> Result<(), Failed> {
-    std::fs::write(stand.host_path.join("plain"), "true\n")?;
+    std::fs::write(stand.beginning().join("plain"), "true\n")?;
     let plain = WorkloadCommand::parse(vec![b"./plain".to_vec()])?;
     let ending = stand.run(&plain, &mut Heard::default())?;
     assert!(matches!(&ending.cause, EndCause::NotExecutable(why) if why.contains("./plain")), "{:?}", ending.cause);
@@ -205,7 +210,7 @@ fn a_command_that_may_not_be_executed_is_not_executable(stand: &Stand) -> Result
 
 fn a_script_without_interpreter_line_runs_in_the_shell(stand: &Stand) -> Result<(), Failed> {
     use std::os::unix::fs::PermissionsExt;
-    let script = stand.host_path.join("script");
+    let script = stand.beginning().join("script");
     std::fs::write(&script, "echo \"$0 $1\"\n")?;
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755))?;
     let (ending, heard) = stand.play(Act::Script, &[])?;
@@ -235,38 +240,43 @@ fn changes_are_in_the_workspace_afterwards(stand: &Stand) -> Result<(), Failed> 
     let mut sandbox = stand.launch(&command(Act::Make, &[])?, None)?;
     let ending = sandbox.supervise(&mut Heard::default())?;
     assert_eq!(ending.cause, SUCCESS);
-    assert_eq!(std::fs::read_to_string(sandbox.workspace().host_path().join("made"))?, "made\n");
+    assert_eq!(std::fs::read_to_string(written(&sandbox.workspace()).join("made"))?, "made\n");
     Ok(())
 }
 
 fn the_command_starts_in_the_working_directory(stand: &Stand) -> Result<(), Failed> {
-    std::fs::create_dir_all(stand.host_path.join("a/b c"))?;
+    std::fs::create_dir_all(stand.beginning().join("a/b c"))?;
     let mut heard = Heard::default();
     let directory = RepoPath::parse("a/b c")?;
-    let ending = stand.launch(&command(Act::Make, &[])?, Some(&directory))?.supervise(&mut heard)?;
+    let mut sandbox = stand.launch(&command(Act::Make, &[])?, Some(&directory))?;
+    let ending = sandbox.supervise(&mut heard)?;
     assert_eq!((ending.cause, text(&heard.stdout).as_str()), (SUCCESS, "b c\n"));
-    assert!(stand.host_path.join("a/b c/made").exists());
+    assert!(written(&sandbox.workspace()).join("a/b c/made").exists());
     Ok(())
 }
 
 fn what_is_filled_in_while_it_comes_up_is_there(stand: &Stand) -> Result<(), Failed> {
     let directory = RepoPath::parse("late/d")?;
-    let host_path = stand.host_path.join("late/d");
+    let host_path = stand.filled().map(|filled| filled.join("late/d"));
+    if host_path.is_none() {
+        std::fs::create_dir_all(stand.beginning().join("late/d"))?;
+    }
     let mut fill = || {
         // Longer than any Sandbox takes to come up.
         std::thread::sleep(Duration::from_millis(300));
-        if std::fs::create_dir_all(&host_path).is_ok() { Filled::Whole } else { Filled::Not }
+        let is_whole = host_path.as_ref().is_none_or(|host_path| std::fs::create_dir_all(host_path).is_ok());
+        if is_whole { Filled::Whole } else { Filled::Not }
     };
     let mut sandbox = stand.launch_filling(&command(Act::Make, &[])?, Some(&directory), &mut fill)?;
     assert_eq!(sandbox.supervise(&mut Heard::default())?.cause, SUCCESS);
-    assert_eq!(std::fs::read_to_string(host_path.join("made"))?, "made\n");
+    assert_eq!(std::fs::read_to_string(written(&sandbox.workspace()).join("late/d/made"))?, "made\n");
     Ok(())
 }
 
 fn nothing_is_executed_in_a_workspace_that_was_not_filled(stand: &Stand) -> Result<(), Failed> {
     let launched = stand.launch_filling(&command(Act::Make, &[])?, None, &mut || Filled::Not);
     assert!(matches!(launched, Err(LaunchError::NotFilled)));
-    assert!(!stand.host_path.join("made").exists());
+    assert!(stand.filled().is_none_or(|filled| !filled.join("made").exists()));
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use isobox_domain::outcome::{Exit, ResourceUsage};
 use isobox_domain::policy::{BackendName, Capabilities, EffectivePolicy};
 use isobox_domain::repo_path::RepoPath;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Longest piece of output handed to [`Streams`] at once, in bytes.
@@ -107,7 +107,7 @@ impl RuntimeBackend for ScriptedBackend {
         self.capabilities.clone()
     }
 
-    fn overlay(&self) -> Result<OverlayKind, String> {
+    fn overlay(&self, _at: Option<&Path>) -> Result<OverlayKind, String> {
         Err("a play has no overlay".to_owned())
     }
 

@@ -1,30 +1,37 @@
-//! Remembering across processes that Sandboxes come up here, so that not every call of isobox has to try.
+//! Remembering across processes what works here, so that not every call of isobox has to try.
 
 use super::program;
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-/// A file that holds the circumstances under which a Sandbox came up last; nothing else is remembered, and nothing is
-/// believed from it but that the same will work again. Every Stage looks at its own Sandbox all the same.
+/// A file that holds the circumstances under which something was tried last, and what came of it; nothing is believed from
+/// it but that the same will come of it again. Every Stage looks at its own Sandbox all the same.
 #[derive(Clone, Debug)]
 pub(super) struct Memory(PathBuf);
 
 impl Memory {
-    /// The memory in a cache directory, which may not exist yet.
-    pub(super) fn within(cache_directory: &Path) -> Self {
-        Self(cache_directory.join("bubblewrap"))
+    /// The memory of this name in a cache directory, which may not exist yet.
+    pub(super) fn within(cache_directory: &Path, name: &str) -> Self {
+        Self(cache_directory.join(name))
     }
 
-    /// Whether these are the circumstances.
-    pub(super) fn holds(&self, circumstances: &str) -> bool {
-        fs::read(&self.0).is_ok_and(|held| held == circumstances.as_bytes())
+    /// What came of it, if these are the circumstances.
+    pub(super) fn recall(&self, circumstances: &str) -> Option<String> {
+        let held = fs::read_to_string(&self.0).ok()?;
+        held.strip_prefix(circumstances)?.strip_prefix('\n').map(str::to_owned)
     }
 
-    /// Keeps the circumstances. What cannot be kept is tried again next time.
-    pub(super) fn keep(&self, circumstances: &str) {
-        self.write(circumstances).ok();
+    /// How long ago it was tried; `None` if that is unknown.
+    pub(super) fn age(&self) -> Option<Duration> {
+        self.0.metadata().ok()?.modified().ok()?.elapsed().ok()
+    }
+
+    /// Keeps the circumstances, and what came of it. What cannot be kept is tried again next time.
+    pub(super) fn keep(&self, circumstances: &str, outcome: &str) {
+        self.write(&format!("{circumstances}\n{outcome}")).ok();
     }
 
     /// Forgets everything.
@@ -32,13 +39,13 @@ impl Memory {
         fs::remove_file(&self.0).ok();
     }
 
-    fn write(&self, circumstances: &str) -> io::Result<()> {
+    fn write(&self, text: &str) -> io::Result<()> {
         if let Some(directory) = self.0.parent() {
             fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
         }
         let draft = self.0.with_extension(std::process::id().to_string());
         let mut file = fs::File::options().write(true).create_new(true).mode(0o600).open(&draft)?;
-        file.write_all(circumstances.as_bytes()).and_then(|()| fs::rename(&draft, &self.0)).inspect_err(|_| {
+        file.write_all(text.as_bytes()).and_then(|()| fs::rename(&draft, &self.0)).inspect_err(|_| {
             fs::remove_file(&draft).ok();
         })
     }
@@ -64,14 +71,16 @@ mod tests {
     #[test]
     fn only_the_same_circumstances_are_recognised() {
         let directory = tempfile::TempDir::new().expect("a temporary directory can be made");
-        let memory = Memory::within(&directory.path().join("cache/isobox"));
-        assert!(!memory.holds("here"));
-        memory.keep("here");
-        assert!(memory.holds("here") && !memory.holds("there") && !memory.holds("her"));
-        memory.keep("there");
-        assert!(memory.holds("there"));
+        let memory = Memory::within(&directory.path().join("cache/isobox"), "x");
+        assert_eq!(memory.recall("here"), None);
+        memory.keep("here", "");
+        let recalled = ["here", "there", "her"].map(|circumstances| memory.recall(circumstances));
+        assert_eq!(recalled, [Some(String::new()), None, None]);
+        memory.keep("there", "a reason\nof two lines");
+        assert_eq!(memory.recall("there").as_deref(), Some("a reason\nof two lines"));
+        assert!(memory.age().is_some());
         memory.forget();
-        assert!(!memory.holds("there"));
+        assert_eq!((memory.recall("there"), memory.age()), (None, None));
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub(super) const HOME: &str = "/home/isobox";
 const STAGE_DIRECTORY: &str = "/.isobox";
 
 /// The descriptor on which `bwrap` finds its options: the first after the protocol's own.
-const OPTIONS_FD: i32 = PLAN_FD + 1;
+pub(super) const OPTIONS_FD: i32 = PLAN_FD + 1;
 
 /// Top-level directories besides `/usr` that hold programs and libraries; mostly links into it.
 const SYSTEM: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];

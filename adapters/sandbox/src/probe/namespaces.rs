@@ -1,6 +1,6 @@
 //! Opening one namespace, and doing something in it that cannot be done outside.
 
-use super::child::{Failed, OwnIds, Step, try_in_child};
+use super::child::{OwnIds, Step, try_in_child};
 use isobox_domain::fact::{Namespace, Trial};
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
@@ -21,13 +21,6 @@ pub(super) fn open(namespace: Namespace) -> Trial {
         }
         make_use_of(namespace).map_err(|errno| (Step::Use, errno))
     })
-}
-
-/// Opens a user and a mount namespace in this process, from which no mount gets out.
-pub(super) fn enter_mount_namespace(ids: &OwnIds) -> Result<(), Failed> {
-    ids.enter_user_namespace()?;
-    unshare(CloneFlags::CLONE_NEWNS).map_err(|errno| (Step::Namespace, errno))?;
-    make_mounts_private().map_err(|errno| (Step::Namespace, errno))
 }
 
 const fn flag(namespace: Namespace) -> Option<CloneFlags> {

@@ -1,4 +1,5 @@
-//! What isobox does before `bwrap` when it runs as root: it shows itself the host's device nodes read-only.
+//! What isobox does before `bwrap` when it runs as root: it goes where it can mount, and shows itself the host's device
+//! nodes read-only there.
 //!
 //! Root owns the nodes that `bwrap --dev` shows, and needs no capability to change the mode of what it owns: a workload
 //! could close `/dev/null` to the whole machine. `bwrap` cannot show a device read-only, so the thread that starts it goes
@@ -15,7 +16,8 @@ use std::path::Path;
 /// The devices that `bwrap --dev` shows.
 const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
-/// CAP_SYS_ADMIN of linux/capability.h.
+/// Of linux/capability.h: what it takes to go into a mount namespace, to mount there, and to go back.
+const CAP_SYS_CHROOT: u32 = 18;
 const CAP_SYS_ADMIN: u32 = 21;
 
 /// How the nodes of the host are kept from the workload.
@@ -34,18 +36,29 @@ pub(crate) fn guard() -> io::Result<Guard> {
     if !nix::unistd::geteuid().is_root() {
         return Ok(Guard::NotOwner);
     }
-    let status = std::fs::read_to_string("/proc/self/status")?;
-    let effective = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("CapEff:")?.trim(), 16).ok());
-    let may_mount = effective.is_some_and(|set| set & (1 << CAP_SYS_ADMIN) != 0);
-    Ok(if may_mount { Guard::ReadOnly } else { Guard::None })
+    Ok(if capabilities()? & (1 << CAP_SYS_ADMIN) != 0 { Guard::ReadOnly } else { Guard::None })
 }
 
-/// The way back for a thread that went where the devices are read-only.
+/// Whether this thread may mount something of its own where the devices are read-only, and come back.
+pub(crate) fn may_mount() -> io::Result<bool> {
+    let needed = 1 << CAP_SYS_ADMIN | 1 << CAP_SYS_CHROOT;
+    Ok(nix::unistd::geteuid().is_root() && capabilities()? & needed == needed)
+}
+
+/// The effective set, a bit for each.
+fn capabilities() -> io::Result<u64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let effective = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("CapEff:")?.trim(), 16).ok());
+    Ok(effective.unwrap_or_default())
+}
+
+/// The way back for a thread that went where the devices are read-only. Dropping it goes back, too.
 #[derive(Debug)]
 pub(crate) struct WayBack {
     namespace: File,
     root: File,
     directory: File,
+    is_gone: bool,
 }
 
 /// Takes this thread where the devices are read-only, with the processes that it starts before it goes back.
@@ -54,7 +67,7 @@ pub(crate) struct WayBack {
 pub(crate) fn enter_read_only() -> io::Result<WayBack> {
     let held = |path: &str| File::options().read(true).custom_flags(libc::O_PATH).open(path);
     let namespace = File::open("/proc/thread-self/ns/mnt")?;
-    let way_back = WayBack { namespace, root: held("/")?, directory: held(".")? };
+    let way_back = WayBack { namespace, root: held("/")?, directory: held(".")?, is_gone: false };
     unshare(CloneFlags::CLONE_NEWNS)?;
     let nothing: Option<&str> = None;
     // What the host mounts later still happens here, and nothing of this happens there.
@@ -69,7 +82,12 @@ pub(crate) fn enter_read_only() -> io::Result<WayBack> {
 
 impl WayBack {
     /// Goes back. Whoever is in a mount namespace last waits for its end, and that need not be isobox.
-    pub(crate) fn go(self) -> io::Result<()> {
+    pub(crate) fn go(mut self) -> io::Result<()> {
+        self.step_back()
+    }
+
+    fn step_back(&mut self) -> io::Result<()> {
+        self.is_gone = true;
         if setns(&self.namespace, CloneFlags::CLONE_NEWNS).is_err() {
             // Nothing depends on it.
             return Ok(());
@@ -78,5 +96,14 @@ impl WayBack {
         fchdir(&self.root)?;
         chroot(".")?;
         Ok(fchdir(&self.directory)?)
+    }
+}
+
+impl Drop for WayBack {
+    fn drop(&mut self) {
+        if !self.is_gone {
+            // Whoever drops it has something worse to tell.
+            self.step_back().ok();
+        }
     }
 }

@@ -5,7 +5,7 @@ use super::signals::EndingSignals;
 use super::streams::Output;
 use super::{PATIENCE, RunningSandbox};
 use crate::descriptors::file_of;
-use crate::protocol::{Channel, Message, Plan};
+use crate::protocol::{Channel, Message, Plan, Received};
 use crate::spawn::spawn;
 use crate::stage::devices::WayBack;
 use isobox_domain::policy::BackendName;
@@ -29,6 +29,8 @@ pub(crate) struct Recipe {
     pub(crate) descriptors: Vec<OwnedFd>,
     /// What the Stage is to do.
     pub(crate) plan: Plan,
+    /// The directory in memory that what is written lies in, if this process mounted it.
+    pub(crate) written: Option<OwnedFd>,
     /// Where this thread goes once the program is started.
     pub(crate) way_back: Option<WayBack>,
 }
@@ -69,8 +71,9 @@ fn bring_up(
         Stillbirth::Refused(reason) => LaunchError::Refused { backend, reason },
         Stillbirth::Io(source) => io_error("wait for the sandbox to come up")(source),
     })?;
-    let Young { child, control, stdin, stdout, stderr } = young;
-    Ok(RunningSandbox { child, stage, control, stdin: Some(stdin), stdout, stderr, signals, mount: mount.clone() })
+    let Young { child, control, stdin, stdout, stderr, written } = young;
+    let mount = mount.clone();
+    Ok(RunningSandbox { child, stage, control, stdin: Some(stdin), stdout, stderr, signals, mount, written })
 }
 
 /// A Sandbox on its way up.
@@ -80,6 +83,7 @@ struct Young {
     stdin: File,
     stdout: Output,
     stderr: Output,
+    written: Option<OwnedFd>,
 }
 
 enum Stillbirth {
@@ -112,6 +116,7 @@ impl Young {
             stdin: File::from(OwnedFd::from(stdin)),
             stdout: Output::of(File::from(OwnedFd::from(stdout))),
             stderr: Output::of(File::from(OwnedFd::from(stderr))),
+            written: recipe.written,
         })
     }
 
@@ -121,10 +126,14 @@ impl Young {
         if !self.hears_something()? {
             return Err(self.bury(Some("it did not come up in time".to_owned())));
         }
-        let Some((bytes, sender)) = self.control.receive_with_sender()? else {
+        let Some(Received { bytes, sender, descriptor }) = self.control.receive_whole()? else {
             return Err(self.bury(None));
         };
         match (Message::decode(&bytes), sender) {
+            (Some(Message::Mounted), _) if self.written.is_none() && descriptor.is_some() => {
+                self.written = descriptor;
+                self.wait_until_ready()
+            }
             (Some(Message::Ready), Some(pid)) => {
                 self.stderr.take_unread()?;
                 Ok(PidHandle::open(pid)?)

@@ -4,9 +4,11 @@
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::policy::{EffectivePolicy, SandboxPolicy};
 use isobox_ports::{
-    Content, Ending, Filled, Flow, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, Streams, WorkspaceMount,
+    Content, Ending, Filled, Flow, LaunchError, LaunchRequest, MemorySize, Overlay, OverlayKind, RuntimeBackend,
+    Sandbox, Streams, WorkspaceMount,
 };
 use libtest_mimic::Failed;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -50,12 +52,42 @@ impl Streams for Heard {
 pub(crate) struct Stand<'a> {
     backend: &'a dyn RuntimeBackend,
     pub(crate) policy: SandboxPolicy,
+    pub(crate) mount: WorkspaceMount,
     workspace: TempDir,
 }
 
 impl<'a> Stand<'a> {
     pub(crate) fn new(backend: &'a dyn RuntimeBackend) -> Result<Self, Failed> {
-        Ok(Self { backend, policy: SandboxPolicy::default(), workspace: TempDir::new()? })
+        let workspace = TempDir::new()?;
+        let mount = WorkspaceMount::Directory { host_path: workspace.path().to_owned() };
+        Ok(Self { backend, policy: SandboxPolicy::default(), mount, workspace })
+    }
+
+    /// With a Workspace that is an overlay with one lower directory, which is empty.
+    pub(crate) fn on_overlay(
+        backend: &'a dyn RuntimeBackend,
+        kind: OverlayKind,
+        memory: Option<MemorySize>,
+    ) -> Result<Self, Failed> {
+        let mut stand = Self::new(backend)?;
+        let (lower, place) = (stand.host_path().join("lower"), stand.host_path().join("place"));
+        let overlay = Overlay { lowers: vec![lower], place, kind, memory };
+        std::fs::create_dir(&overlay.lowers[0])?;
+        std::fs::create_dir(&overlay.place)?;
+        if memory.is_none() {
+            std::fs::create_dir(overlay.upper())?;
+            std::fs::create_dir(overlay.work())?;
+        }
+        stand.mount = WorkspaceMount::Overlay(overlay);
+        Ok(stand)
+    }
+
+    /// The overlay that its Workspace is.
+    pub(crate) fn overlay(&self) -> &Overlay {
+        match &self.mount {
+            WorkspaceMount::Overlay(overlay) => overlay,
+            WorkspaceMount::Directory { .. } => panic!("it is a directory"),
+        }
     }
 
     pub(crate) fn host_path(&self) -> &Path {
@@ -73,11 +105,10 @@ impl<'a> Stand<'a> {
             limitations: capabilities.limitations,
             workspace: None,
         };
-        let mount = WorkspaceMount::Directory { host_path: self.host_path().to_owned() };
         let request = LaunchRequest {
             command: &command,
             policy: &policy,
-            mount: &mount,
+            mount: &self.mount,
             working_directory: None,
             caller_path: None,
         };
@@ -93,5 +124,17 @@ impl<'a> Stand<'a> {
     /// What a shell script printed.
     pub(crate) fn shell(&self, script: &str) -> Result<String, Failed> {
         Ok(self.run(&["sh", "-c", script])?.1.text())
+    }
+}
+
+impl Drop for Stand<'_> {
+    fn drop(&mut self) {
+        // The kernel's directories in `work` have mode 000, which keeps an ordinary user from removing them.
+        if let WorkspaceMount::Overlay(overlay) = &self.mount {
+            let own = overlay.work().join("work");
+            for directory in [own.clone(), own.join("incompat"), own.join("incompat/volatile")] {
+                std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o700)).ok();
+            }
+        }
     }
 }

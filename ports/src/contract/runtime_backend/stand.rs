@@ -2,31 +2,60 @@
 
 use super::act::{Act, command};
 use crate::{
-    Content, Ending, Filled, Flow, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, Streams, WorkspaceMount,
+    Content, Ending, Filled, Flow, LaunchError, LaunchRequest, Overlay, RuntimeBackend, Sandbox, Streams,
+    WorkspaceForm, WorkspaceMount,
 };
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::policy::{EffectivePolicy, SandboxPolicy};
 use isobox_domain::repo_path::RepoPath;
 use libtest_mimic::Failed;
 use std::io::Cursor;
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A backend and a Workspace for one case.
 pub(super) struct Stand {
     pub(super) backend: Arc<dyn RuntimeBackend>,
-    pub(super) host_path: PathBuf,
+    mount: WorkspaceMount,
+    directory: PathBuf,
 }
 
 impl Stand {
     /// A backend with a Workspace of its own, which is removed with it.
-    pub(super) fn new(backend: Arc<dyn RuntimeBackend>) -> Result<Self, Failed> {
+    pub(super) fn new(backend: Arc<dyn RuntimeBackend>, form: WorkspaceForm) -> Result<Self, Failed> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let name = format!("isobox-backend-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let host_path = std::env::temp_dir().join(name);
-        std::fs::create_dir(&host_path)?;
-        Ok(Self { backend, host_path })
+        let directory = std::env::temp_dir().join(name);
+        std::fs::create_dir(&directory)?;
+        let mount = match form {
+            WorkspaceForm::Copy => WorkspaceMount::Directory { host_path: directory.clone() },
+            WorkspaceForm::Overlay { kind, memory } => {
+                let (lowers, place) = (vec![directory.join("lower")], directory.join("place"));
+                WorkspaceMount::Overlay(Overlay { lowers, place, kind, memory })
+            }
+        };
+        if let WorkspaceMount::Overlay(overlay) = &mount {
+            let on_disk = overlay.memory.is_none().then(|| [overlay.upper(), overlay.work()]);
+            let all = overlay.lowers.iter().chain([&overlay.place]).cloned().chain(on_disk.into_iter().flatten());
+            all.into_iter().try_for_each(std::fs::create_dir)?;
+        }
+        Ok(Self { backend, mount, directory })
+    }
+
+    /// Where a file is put that the Workspace has from the beginning.
+    pub(super) fn beginning(&self) -> &Path {
+        match &self.mount {
+            WorkspaceMount::Directory { host_path } => host_path,
+            WorkspaceMount::Overlay(overlay) => &overlay.lowers[0],
+        }
+    }
+
+    /// Where a Workspace is filled while its Sandbox comes up; `None` if all of it lies below what is in memory.
+    pub(super) fn filled(&self) -> Option<PathBuf> {
+        let in_memory = matches!(&self.mount, WorkspaceMount::Overlay(Overlay { memory: Some(_), .. }));
+        (!in_memory).then(|| written(&self.mount))
     }
 
     /// Launches `command` in `directory` of the Workspace, or at its root.
@@ -53,11 +82,13 @@ impl Stand {
             limitations: capabilities.limitations,
             workspace: None,
         };
-        let mount = WorkspaceMount::Directory { host_path: self.host_path.clone() };
+        let mount = &self.mount;
         let request =
-            LaunchRequest { command, policy: &policy, mount: &mount, working_directory: directory, caller_path: None };
+            LaunchRequest { command, policy: &policy, mount, working_directory: directory, caller_path: None };
         let sandbox = self.backend.launch(&request, fill)?;
-        assert_eq!(sandbox.workspace(), mount);
+        if self.filled().is_some() {
+            assert_eq!(sandbox.workspace(), *mount);
+        }
         Ok(sandbox)
     }
 
@@ -76,9 +107,22 @@ impl Stand {
 
 impl Drop for Stand {
     fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_dir_all(&self.host_path) {
-            assert!(std::thread::panicking(), "remove {}: {error}", self.host_path.display());
+        // The kernel's own directories there have mode 000, which keeps an ordinary user from removing them.
+        let own = self.directory.join("place/work/work");
+        for directory in [own.clone(), own.join("incompat"), own.join("incompat/volatile")] {
+            std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o700)).ok();
         }
+        if let Err(error) = std::fs::remove_dir_all(&self.directory) {
+            assert!(std::thread::panicking(), "remove {}: {error}", self.directory.display());
+        }
+    }
+}
+
+/// The directory that has what was written in a Workspace.
+pub(super) fn written(mount: &WorkspaceMount) -> PathBuf {
+    match mount {
+        WorkspaceMount::Directory { host_path } => host_path.clone(),
+        WorkspaceMount::Overlay(overlay) => overlay.upper(),
     }
 }
 

@@ -1,0 +1,211 @@
+//! How overlays are mounted here: found by mounting one in a real Sandbox, and remembered.
+
+use super::memory::{Memory, circumstances};
+use super::{BubblewrapBackend, program, reason_of};
+use crate::overlay::forget_last_mount;
+use crate::stage::devices;
+use isobox_domain::command::WorkloadCommand;
+use isobox_domain::escape::Escaped;
+use isobox_domain::outcome::Exit;
+use isobox_domain::policy::{EffectivePolicy, SandboxPolicy};
+use isobox_ports::{
+    Content, EndCause, Filled, Flow, LaunchRequest, MemorySize, Overlay, OverlayKind, RuntimeBackend, Sandbox, Streams,
+    WorkspaceMount,
+};
+use std::collections::HashMap;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// How long it is believed that none can be mounted. What works is tried by every launch anyway.
+const REFUSAL_HOLDS: Duration = Duration::from_secs(60 * 60);
+
+/// Deletes a file and replaces a directory, neither of which is in the upper: without marks of both kinds there, they would
+/// still be there for whoever looks into it.
+const TRIAL: &str = "rm file && rm -r directory && mkdir directory && echo made > directory/made";
+
+type Answer = Result<OverlayKind, String>;
+
+/// What was found out, by this process and by earlier ones.
+#[derive(Debug, Default)]
+pub(super) struct Overlays {
+    on_disk: Option<Memory>,
+    in_memory: Option<Memory>,
+    found: Mutex<HashMap<Option<PathBuf>, Answer>>,
+}
+
+impl Overlays {
+    /// Remembers in a cache directory, which may not exist yet.
+    pub(super) fn remembering(cache_directory: &Path) -> Self {
+        let memory = |name| Some(Memory::within(cache_directory, name));
+        Self { on_disk: memory("overlays"), in_memory: memory("overlays-in-memory"), found: Mutex::default() }
+    }
+
+    /// How they are mounted where their uppers lie below `at`, or in memory.
+    pub(super) fn kind(&self, backend: &BubblewrapBackend, at: Option<&Path>) -> Answer {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = at.map(Path::to_owned);
+        if let Some(answer) = found.get(&place) {
+            return answer.clone();
+        }
+        let answer = self.recall_or_try(backend, at);
+        found.insert(place, answer.clone());
+        answer
+    }
+
+    /// Forgets everything.
+    pub(super) fn forget(&self) {
+        [&self.on_disk, &self.in_memory].into_iter().flatten().for_each(Memory::forget);
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    fn recall_or_try(&self, backend: &BubblewrapBackend, at: Option<&Path>) -> Answer {
+        let program = backend.program.as_ref().map_err(String::clone)?;
+        let place = at.map(prepare).transpose()?;
+        let here = circumstances(program).ok().map(|here| format!("{place:?} {here}"));
+        let memory = if at.is_some() { &self.on_disk } else { &self.in_memory };
+        let memory = memory.as_ref().zip(here);
+        if let Some(answer) = memory.as_ref().and_then(|(memory, here)| recall(memory, here)) {
+            return answer;
+        }
+        let answer = match at {
+            Some(at) => try_each(|kind| try_on_disk(backend, at, kind)),
+            None => try_each(|kind| try_in_memory(backend, kind)),
+        };
+        memory.inspect(|(memory, here)| memory.keep(here, &encode(&answer)));
+        answer
+    }
+}
+
+/// Makes a directory if it is missing; what it is known by.
+fn prepare(at: &Path) -> Result<(&Path, u64, u64), String> {
+    let unusable = |error: io::Error| format!("use {}: {error}", Escaped::path(at));
+    DirBuilder::new().recursive(true).mode(0o700).create(at).map_err(unusable)?;
+    let metadata = at.metadata().map_err(unusable)?;
+    Ok((at, metadata.dev(), metadata.ino()))
+}
+
+/// A letter, and for a refusal its reason.
+fn encode(answer: &Answer) -> String {
+    match answer {
+        Ok(OverlayKind::Privileged) => "P".to_owned(),
+        Ok(OverlayKind::Unprivileged) => "U".to_owned(),
+        Err(reason) => format!("N{reason}"),
+    }
+}
+
+fn recall(memory: &Memory, here: &str) -> Option<Answer> {
+    match memory.recall(here)?.as_str() {
+        "P" => Some(Ok(OverlayKind::Privileged)),
+        "U" => Some(Ok(OverlayKind::Unprivileged)),
+        refusal => {
+            let reason = refusal.strip_prefix('N')?;
+            memory.age().is_some_and(|age| age < REFUSAL_HOLDS).then(|| Err(reason.to_owned()))
+        }
+    }
+}
+
+/// The first kind that `try_kind` says nothing against.
+fn try_each(try_kind: impl Fn(OverlayKind) -> Result<(), String>) -> Answer {
+    let privileged = devices::may_mount().unwrap_or(false).then_some(OverlayKind::Privileged);
+    let mut refusal = None;
+    for kind in privileged.into_iter().chain([OverlayKind::Unprivileged]) {
+        match try_kind(kind) {
+            Ok(()) => return Ok(kind),
+            Err(reason) => refusal.get_or_insert(reason),
+        };
+    }
+    Err(program::with_remedy(&refusal.unwrap_or_default()))
+}
+
+/// Mounts one in a Sandbox, and looks whether what was done in it can be read from its upper.
+fn try_on_disk(backend: &BubblewrapBackend, at: &Path, kind: OverlayKind) -> Result<(), String> {
+    let scratch = tempfile::Builder::new().prefix(".overlay-").tempdir_in(at);
+    let scratch = scratch.map_err(|error| format!("make a directory in {}: {error}", Escaped::path(at)))?;
+    let overlay = lay_out(scratch.path(), kind).map_err(|error| format!("lay out an overlay: {error}"))?;
+    let tried = run_trial(backend, &overlay, TRIAL).and_then(|()| look(&overlay));
+    let removed = forget_last_mount(&overlay.work()).and_then(|()| scratch.close());
+    tried.and(removed.map_err(|error| format!("remove what an overlay left: {error}")))
+}
+
+/// Mounts one over a directory that every machine has and no Sandbox shows, and makes a file in it.
+fn try_in_memory(backend: &BubblewrapBackend, kind: OverlayKind) -> Result<(), String> {
+    let memory = Some(MemorySize { bytes: 1 << 20, inodes: 16 });
+    let (lowers, place) = (vec![PathBuf::from("/usr")], PathBuf::from("/sys"));
+    run_trial(backend, &Overlay { lowers, place, kind, memory }, "echo made > made")
+}
+
+fn lay_out(scratch: &Path, kind: OverlayKind) -> io::Result<Overlay> {
+    let (lower, place) = (scratch.join("lower"), scratch.join("place"));
+    let overlay = Overlay { lowers: vec![lower.clone()], place, kind, memory: None };
+    for directory in [lower.join("directory"), overlay.upper(), overlay.work()] {
+        fs::create_dir_all(directory)?;
+    }
+    fs::write(lower.join("file"), "")?;
+    fs::write(lower.join("directory/file"), "")?;
+    Ok(overlay)
+}
+
+fn run_trial(backend: &BubblewrapBackend, overlay: &Overlay, script: &str) -> Result<(), String> {
+    let words = ["sh", "-c", script].map(|word| word.as_bytes().to_vec());
+    let command = WorkloadCommand::parse(words.to_vec()).map_err(|error| error.to_string())?;
+    let capabilities = backend.capabilities();
+    let policy = EffectivePolicy {
+        backend: capabilities.backend,
+        asked: SandboxPolicy::default(),
+        controls: capabilities.controls,
+        limitations: capabilities.limitations,
+    };
+    let mount = WorkspaceMount::Overlay(overlay.clone());
+    let request =
+        LaunchRequest { command: &command, policy: &policy, mount: &mount, working_directory: None, caller_path: None };
+    let mut said = Said::default();
+    let mut sandbox = backend.start(&request, &mut || Filled::Whole).map_err(|error| reason_of(&error))?;
+    let ending = sandbox.supervise(&mut said).map_err(|error| format!("{error}: {}", error.source))?;
+    match ending.cause {
+        EndCause::Exited(Exit::Code(0)) => Ok(()),
+        EndCause::NotExecutable(why) | EndCause::NotFound(why) => Err(why),
+        EndCause::Exited(_) | EndCause::Interrupted { .. } => Err(format!("nothing can be changed in one: {said}")),
+    }
+}
+
+fn look(overlay: &Overlay) -> Result<(), String> {
+    let upper = overlay.upper();
+    let is_mark = |file: fs::Metadata| file.file_type().is_char_device() && file.rdev() == 0;
+    let is_hidden = upper.join("file").symlink_metadata().is_ok_and(is_mark);
+    let is_written = upper.join("directory/made").exists();
+    let is_replaced = crate::overlay::is_opaque(&upper.join("directory"), overlay.kind);
+    let is_whole = overlay.lowers[0].join("directory/file").exists();
+    match is_hidden && is_written && is_replaced && is_whole {
+        true => Ok(()),
+        false => Err("the file system below cannot hold the marks of one".to_owned()),
+    }
+}
+
+/// What a trial wrote on standard error, in one line.
+#[derive(Debug, Default)]
+struct Said(Vec<u8>);
+
+impl std::fmt::Display for Said {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&String::from_utf8_lossy(&self.0).trim().replace('\n', "; "))
+    }
+}
+
+impl Streams for Said {
+    fn stdin(&mut self) -> Option<Content> {
+        None
+    }
+
+    fn stdout(&mut self, _: &[u8]) -> Flow {
+        Flow::Continue
+    }
+
+    fn stderr(&mut self, bytes: &[u8]) -> Flow {
+        self.0.extend_from_slice(bytes);
+        Flow::Continue
+    }
+}

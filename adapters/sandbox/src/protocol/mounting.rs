@@ -1,0 +1,87 @@
+//! What a mounter is told: the overlay, and what to become.
+
+use super::{put_all, take, take_all, take_number};
+use isobox_ports::{MemorySize, Overlay, OverlayKind};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// An overlay to mount, and the program that is executed then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mounting {
+    /// The overlay.
+    pub(crate) overlay: Overlay,
+    /// The program: an absolute host path.
+    pub(crate) program: Vec<u8>,
+    /// Its arguments, its name included.
+    pub(crate) arguments: Vec<Vec<u8>>,
+}
+
+impl Mounting {
+    /// The same as bytes.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let Overlay { lowers, place, kind, memory } = &self.overlay;
+        let kind = match kind {
+            OverlayKind::Privileged => b'p',
+            OverlayKind::Unprivileged => b'u',
+        };
+        let mut bytes = vec![kind, if memory.is_some() { b'm' } else { b'd' }];
+        for number in memory.iter().flat_map(|size| [size.bytes, size.inodes]) {
+            bytes.extend(number.to_le_bytes());
+        }
+        let paths: Vec<_> =
+            [place].into_iter().chain(lowers).map(|path| path.as_os_str().as_bytes().to_vec()).collect();
+        put_all(&mut bytes, &paths);
+        put_all(&mut bytes, std::slice::from_ref(&self.program));
+        put_all(&mut bytes, &self.arguments);
+        bytes
+    }
+
+    /// What some bytes say; `None` if they are none.
+    pub(crate) fn decode(mut bytes: &[u8]) -> Option<Self> {
+        let bytes = &mut bytes;
+        let kind = match take(bytes, 1)?[0] {
+            b'p' => OverlayKind::Privileged,
+            b'u' => OverlayKind::Unprivileged,
+            _ => return None,
+        };
+        let memory = match take(bytes, 1)?[0] {
+            b'm' => Some(MemorySize { bytes: take_number(bytes)?, inodes: take_number(bytes)? }),
+            b'd' => None,
+            _ => return None,
+        };
+        let mut paths = take_all(bytes)?.into_iter().map(|path| path_of(&path));
+        let (place, lowers) = (paths.next()?, paths.collect());
+        let (program, arguments) = (take_all(bytes)?.pop()?, take_all(bytes)?);
+        let overlay = Overlay { lowers, place, kind, memory };
+        bytes.is_empty().then_some(Self { overlay, program, arguments })
+    }
+}
+
+fn path_of(bytes: &[u8]) -> PathBuf {
+    Path::new(OsStr::from_bytes(bytes)).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_survives_its_way_through_a_file() {
+        for memory in [None, Some(MemorySize { bytes: 1 << 40, inodes: 7 })] {
+            let overlay = Overlay {
+                lowers: vec!["/a\n:".into(), "/b".into()],
+                place: path_of(b"/w/\xff"),
+                kind: OverlayKind::Unprivileged,
+                memory,
+            };
+            let arguments = vec![b"bwrap".to_vec(), Vec::new()];
+            let mounting = Mounting { overlay, program: b"/usr/bin/bwrap".to_vec(), arguments };
+            let encoded = mounting.encode();
+            assert_eq!(Mounting::decode(&encoded), Some(mounting));
+            for length in 0..encoded.len() {
+                assert_eq!(Mounting::decode(&encoded[..length]), None, "{length}");
+            }
+        }
+    }
+}
