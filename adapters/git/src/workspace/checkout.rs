@@ -21,21 +21,21 @@ const PATHS_OF_ONE_THREAD: usize = 256;
 
 /// What `stat(2)` said about a path that was just made.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Made {
+pub(crate) struct Made {
     /// What capture compares.
-    pub(super) stat: FileStat,
+    pub(crate) stat: FileStat,
     /// Number of the device.
-    pub(super) device: u64,
+    pub(crate) device: u64,
     /// The owner.
-    pub(super) uid: u32,
+    pub(crate) uid: u32,
     /// The owning group.
-    pub(super) gid: u32,
+    pub(crate) gid: u32,
 }
 
 /// Makes every path of `tracked` below the empty directory `root`, with modification time `mtime_s` (seconds since 1970).
 ///
 /// Modes are 0644, 0755 for executables and directories, whatever the umask. The result is in the order of `tracked`.
-pub(super) fn checkout(
+pub(crate) fn checkout(
     root: &Path,
     tracked: &[Tracked],
     materialiser: &Materialiser,

@@ -19,16 +19,16 @@ use std::path::Path;
 
 /// Who commits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Identity {
+pub(crate) struct Identity {
     /// `user.name`.
-    pub(super) name: Option<BString>,
+    pub(crate) name: Option<BString>,
     /// `user.email`.
-    pub(super) email: Option<BString>,
+    pub(crate) email: Option<BString>,
 }
 
 impl Identity {
     /// The host user's, as the source's configuration says.
-    pub(super) fn of(repository: &gix::Repository) -> Self {
+    pub(crate) fn of(repository: &gix::Repository) -> Self {
         let config = repository.config_snapshot();
         let value = |key: &str| config.string(key).map(|value| BString::from(value.to_vec()));
         Self { name: value("user.name"), email: value("user.email") }
@@ -37,19 +37,19 @@ impl Identity {
 
 /// What a `.git` is made of.
 #[derive(Clone, Copy)]
-pub(super) struct Contents<'a> {
+pub(crate) struct Contents<'a> {
     /// The pinned commit.
-    pub(super) commit: &'a GitOid,
+    pub(crate) commit: &'a GitOid,
     /// Whether history is cut off below it.
-    pub(super) has_parents: bool,
+    pub(crate) has_parents: bool,
     /// Full name of the branch that HEAD is on; `None` for a detached HEAD.
-    pub(super) branch: Option<&'a [u8]>,
+    pub(crate) branch: Option<&'a [u8]>,
     /// Every object, in ascending order.
-    pub(super) objects: &'a [ObjectId],
+    pub(crate) objects: &'a [ObjectId],
 }
 
 /// Makes `git_dir` with objects of `repository`: the name of their pack. The index is still to be written.
-pub(super) fn create(
+pub(crate) fn create(
     git_dir: &Path,
     repository: &gix::Repository,
     contents: Contents<'_>,
@@ -117,7 +117,7 @@ fn quoted(value: &[u8]) -> Vec<u8> {
 }
 
 /// Writes the index: the paths of the first layer with what `stat(2)` said, so that `git status` reads no file again.
-pub(super) fn write_index(
+pub(crate) fn write_index(
     git_dir: &Path,
     hash: gix::hash::Kind,
     tracked: &[Tracked],

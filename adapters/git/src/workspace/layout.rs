@@ -6,7 +6,18 @@
 //!     stat-cache                          see stat_cache.rs
 //!     base                                see base.rs
 //! ```
+//!
+//! That is a copy. Of a Workspace that is an overlay the directory itself is the place where it is mounted:
+//!
+//! ```text
+//!     upper/                              what the workload wrote
+//!     work/                               the kernel's own
+//! ```
+//!
+//! A state of version 1 is the path of that directory. One of version 2 has a NUL byte behind it, and then the fields of
+//! `wanted.rs`: which pristine copy an overlay lies on.
 
+use crate::pristine::Wanted;
 use crate::random::random_name;
 use isobox_domain::escape::Escaped;
 use std::ffi::OsStr;
@@ -14,27 +25,41 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// First byte of a state: which version of this layout it speaks of.
-const STATE_VERSION: u8 = 1;
+/// First byte of a state that names a copy.
+const COPY: u8 = 1;
+/// First byte of a state that names an overlay, or the copy that was made in its stead.
+const OVERLAY: u8 = 2;
 const PREFIX: &str = "ws-";
 
 /// The place of one Workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     container: PathBuf,
+    wanted: Option<Wanted>,
+}
+
+/// Where a checkout goes, and what is written about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Destination {
+    /// The root of the files.
+    pub(crate) root: PathBuf,
+    /// The stat cache.
+    pub(crate) stat_cache: PathBuf,
+    /// What it was made from.
+    pub(crate) base: PathBuf,
 }
 
 impl Layout {
-    /// Chooses a place that nobody else chooses. Makes nothing.
-    pub(crate) fn reserve(workspaces_root: &Path) -> io::Result<Self> {
+    /// Chooses a place that nobody else chooses, for an overlay on the copy that is `wanted`. Makes nothing.
+    pub(crate) fn reserve(workspaces_root: &Path, wanted: Option<Wanted>) -> io::Result<Self> {
         let container = std::path::absolute(workspaces_root)?.join(format!("{PREFIX}{}", random_name()?));
-        Ok(Self { container })
+        Ok(Self { container, wanted })
     }
 
     /// The place of the Workspace with the root `root`; `None` if none directly below `workspaces_root` has it.
     pub(crate) fn of_root(workspaces_root: &Path, root: &Path) -> Option<Self> {
         let container = root.parent()?;
-        let layout = Self::decode(&Self { container: container.to_owned() }.encode())?;
+        let layout = Self::of_container(container.to_owned(), None)?;
         // Compared as bytes: to `Path`, `a/./b` is the same as `a/b`.
         let is_there = container.parent()?.as_os_str() == workspaces_root.as_os_str()
             && layout.root().as_os_str() == root.as_os_str();
@@ -43,51 +68,78 @@ impl Layout {
 
     /// The state that names this place.
     pub(crate) fn encode(&self) -> Vec<u8> {
-        [&[STATE_VERSION], self.container.as_os_str().as_bytes()].concat()
+        let container = self.container.as_os_str().as_bytes();
+        match &self.wanted {
+            None => [&[COPY], container].concat(),
+            Some(wanted) => [&[OVERLAY], container, &[0], &wanted.encode()].concat(),
+        }
     }
 
-    /// The place that `state` names; `None` if it is no state of this version.
+    /// The place that `state` names; `None` if it is no state of a version that is known here.
     pub(crate) fn decode(state: &[u8]) -> Option<Self> {
-        let container = PathBuf::from(OsStr::from_bytes(state.strip_prefix(&[STATE_VERSION])?));
+        let (version, rest) = state.split_first()?;
+        let (container, wanted) = match *version {
+            COPY => (rest, None),
+            OVERLAY => {
+                let end = rest.iter().position(|&byte| byte == 0)?;
+                (&rest[..end], Some(Wanted::decode(&rest[end + 1..])?))
+            }
+            _ => return None,
+        };
+        Self::of_container(PathBuf::from(OsStr::from_bytes(container)), wanted)
+    }
+
+    fn of_container(container: PathBuf, wanted: Option<Wanted>) -> Option<Self> {
         let name = container.file_name()?.to_str()?.strip_prefix(PREFIX)?;
         let is_ours = name.len() == 32 && name.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-        (is_ours && container.is_absolute()).then_some(Self { container })
+        (is_ours && container.is_absolute()).then_some(Self { container, wanted })
     }
 
-    /// The directory that holds everything of this Workspace.
+    /// The directory that holds everything of this Workspace; of an overlay the place where it is mounted.
     pub(crate) fn container(&self) -> &Path {
         &self.container
     }
 
-    /// The root of the Workspace itself.
+    /// Which pristine copy an overlay here lies on.
+    pub(crate) fn wanted(&self) -> Option<&Wanted> {
+        self.wanted.as_ref()
+    }
+
+    /// The root of a copy.
     pub(crate) fn root(&self) -> PathBuf {
         self.container.join("root")
     }
 
-    /// The stat cache.
-    pub(crate) fn stat_cache(&self) -> PathBuf {
-        self.container.join("stat-cache")
+    /// Where a copy goes.
+    pub(crate) fn copy(&self) -> Destination {
+        let [stat_cache, base] = ["stat-cache", "base"].map(|name| self.container.join(name));
+        Destination { root: self.root(), stat_cache, base }
     }
 
-    /// The root, escaped for people.
+    /// Where the Workspace is, escaped for people.
     pub(crate) fn shown(&self) -> String {
-        Escaped::path(&self.root()).to_string()
-    }
-
-    /// What the Workspace was made from.
-    pub(crate) fn base(&self) -> PathBuf {
-        self.container.join("base")
+        let host_path = if self.wanted.is_some() { self.container.clone() } else { self.root() };
+        Escaped::path(&host_path).to_string()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use isobox_domain::git_oid::GitOid;
 
     #[test]
     fn a_place_is_read_back_from_its_state() {
-        let layout = Layout::reserve(Path::new("/var/cache/a\nb")).expect("random bytes are there");
-        assert_eq!(Layout::decode(&layout.encode()), Some(layout));
+        let wanted = |branch: Option<&[u8]>| Wanted {
+            place: "/c/0123/ab-01".into(),
+            source: "/a\nb".into(),
+            commit: GitOid::Sha256([7; 32]),
+            branch: branch.map(<[u8]>::to_vec),
+        };
+        for wanted in [None, Some(wanted(None)), Some(wanted(Some(b"refs/heads/\xff")))] {
+            let layout = Layout::reserve(Path::new("/var/cache/a\nb"), wanted).expect("random bytes are there");
+            assert_eq!(Layout::decode(&layout.encode()), Some(layout));
+        }
     }
 
     #[test]
@@ -96,7 +148,11 @@ mod tests {
         for path in
             ["/".to_owned(), "/home/ana".into(), format!("ws-{digits}"), format!("/x/ws-{digits}0"), "/x/ws-..".into()]
         {
-            assert_eq!(Layout::decode(&[&[STATE_VERSION], path.as_bytes()].concat()), None, "{path}");
+            assert_eq!(Layout::decode(&[&[COPY], path.as_bytes()].concat()), None, "{path}");
+        }
+        for rest in ["", "\0", "\0/c/x\0/s\0nonsense\0\0", "\0/c/x\0/s\0"] {
+            let state = [&[OVERLAY], format!("/x/ws-{digits}{rest}").as_bytes()].concat();
+            assert_eq!(Layout::decode(&state), None, "{rest:?}");
         }
         assert_eq!(Layout::decode(b""), None);
     }
