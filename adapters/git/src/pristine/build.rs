@@ -14,7 +14,7 @@ use isobox_domain::change::Mode;
 use isobox_domain::repo_path::RepoPath;
 use isobox_ports::WorkspaceError;
 use std::fs::DirBuilder;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 
 /// Samples that a seal holds.
@@ -54,7 +54,9 @@ pub(super) fn whole(
 /// Makes the directory of a copy, with an empty root for its files.
 pub(super) fn destination(making: &Path) -> Result<Destination, WorkspaceError> {
     let root = making.join("tree");
-    let made = DirBuilder::new().mode(0o700).create(making).and_then(|()| DirBuilder::new().mode(0o755).create(&root));
+    let made = DirBuilder::new().mode(0o700).create(making).and_then(|()| DirBuilder::new().create(&root));
+    // Whatever the umask, as all directories of the tree.
+    let made = made.and_then(|()| std::fs::set_permissions(&root, PermissionsExt::from_mode(0o755)));
     made.map_err(|e| failure("make the directory of a pristine copy", e))?;
     Ok(Destination { root, stat_cache: making.join("stat-cache"), base: making.join("base") })
 }

@@ -14,12 +14,13 @@
 //!     work/                               the kernel's own
 //! ```
 //!
-//! A state of version 1 is the path of that directory. One of version 2 has a NUL byte behind it, and then the fields of
-//! `wanted.rs`: which pristine copy an overlay lies on.
+//! A state of version 1 is the path of that directory. One of version 2 has a NUL byte behind it, a letter for the kind of
+//! the overlay, and then the fields of `wanted.rs`: which pristine copy it lies on.
 
 use crate::pristine::Wanted;
 use crate::random::random_name;
 use isobox_domain::escape::Escaped;
+use isobox_ports::OverlayKind;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -35,7 +36,35 @@ const PREFIX: &str = "ws-";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     container: PathBuf,
-    wanted: Option<Wanted>,
+    over: Option<Over>,
+}
+
+/// What an overlay is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Over {
+    /// How it is mounted, and so marked.
+    pub(crate) kind: OverlayKind,
+    /// What it lies on.
+    pub(crate) wanted: Wanted,
+}
+
+impl Over {
+    fn encode(&self) -> Vec<u8> {
+        let kind = match self.kind {
+            OverlayKind::Privileged => b'P',
+            OverlayKind::Unprivileged => b'U',
+        };
+        [&[kind], &self.wanted.encode()[..]].concat()
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let (kind, wanted) = match bytes.split_first()? {
+            (b'P', wanted) => (OverlayKind::Privileged, wanted),
+            (b'U', wanted) => (OverlayKind::Unprivileged, wanted),
+            _ => return None,
+        };
+        Some(Self { kind, wanted: Wanted::decode(wanted)? })
+    }
 }
 
 /// Where a checkout goes, and what is written about it.
@@ -50,10 +79,11 @@ pub(crate) struct Destination {
 }
 
 impl Layout {
-    /// Chooses a place that nobody else chooses, for an overlay on the copy that is `wanted`. Makes nothing.
-    pub(crate) fn reserve(workspaces_root: &Path, wanted: Option<Wanted>) -> io::Result<Self> {
+    /// Chooses a place that nobody else chooses, for a copy or for what is `over` a pristine one. Makes
+    /// nothing.
+    pub(crate) fn reserve(workspaces_root: &Path, over: Option<Over>) -> io::Result<Self> {
         let container = std::path::absolute(workspaces_root)?.join(format!("{PREFIX}{}", random_name()?));
-        Ok(Self { container, wanted })
+        Ok(Self { container, over })
     }
 
     /// The place of the Workspace with the root `root`; `None` if none directly below `workspaces_root` has it.
@@ -69,30 +99,30 @@ impl Layout {
     /// The state that names this place.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let container = self.container.as_os_str().as_bytes();
-        match &self.wanted {
+        match &self.over {
             None => [&[COPY], container].concat(),
-            Some(wanted) => [&[OVERLAY], container, &[0], &wanted.encode()].concat(),
+            Some(over) => [&[OVERLAY], container, &[0], &over.encode()].concat(),
         }
     }
 
     /// The place that `state` names; `None` if it is no state of a version that is known here.
     pub(crate) fn decode(state: &[u8]) -> Option<Self> {
         let (version, rest) = state.split_first()?;
-        let (container, wanted) = match *version {
+        let (container, over) = match *version {
             COPY => (rest, None),
             OVERLAY => {
                 let end = rest.iter().position(|&byte| byte == 0)?;
-                (&rest[..end], Some(Wanted::decode(&rest[end + 1..])?))
+                (&rest[..end], Some(Over::decode(&rest[end + 1..])?))
             }
             _ => return None,
         };
-        Self::of_container(PathBuf::from(OsStr::from_bytes(container)), wanted)
+        Self::of_container(PathBuf::from(OsStr::from_bytes(container)), over)
     }
 
-    fn of_container(container: PathBuf, wanted: Option<Wanted>) -> Option<Self> {
+    fn of_container(container: PathBuf, over: Option<Over>) -> Option<Self> {
         let name = container.file_name()?.to_str()?.strip_prefix(PREFIX)?;
         let is_ours = name.len() == 32 && name.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-        (is_ours && container.is_absolute()).then_some(Self { container, wanted })
+        (is_ours && container.is_absolute()).then_some(Self { container, over })
     }
 
     /// The directory that holds everything of this Workspace; of an overlay the place where it is mounted.
@@ -100,9 +130,14 @@ impl Layout {
         &self.container
     }
 
-    /// Which pristine copy an overlay here lies on.
-    pub(crate) fn wanted(&self) -> Option<&Wanted> {
-        self.wanted.as_ref()
+    /// What an overlay here is to be; `None` for what can only be a copy.
+    pub(crate) fn over(&self) -> Option<&Over> {
+        self.over.as_ref()
+    }
+
+    /// Whether what is here was laid out as an overlay, and not as a copy in its stead.
+    pub(crate) fn is_overlay(&self) -> bool {
+        self.over.is_some() && !self.copy().base.exists()
     }
 
     /// The root of a copy.
@@ -118,7 +153,7 @@ impl Layout {
 
     /// Where the Workspace is, escaped for people.
     pub(crate) fn shown(&self) -> String {
-        let host_path = if self.wanted.is_some() { self.container.clone() } else { self.root() };
+        let host_path = if self.over.is_some() { self.container.clone() } else { self.root() };
         Escaped::path(&host_path).to_string()
     }
 }
@@ -130,14 +165,19 @@ mod tests {
 
     #[test]
     fn a_place_is_read_back_from_its_state() {
-        let wanted = |branch: Option<&[u8]>| Wanted {
-            place: "/c/0123/ab-01".into(),
-            source: "/a\nb".into(),
-            commit: GitOid::Sha256([7; 32]),
-            branch: branch.map(<[u8]>::to_vec),
+        let over = |kind, branch: Option<&[u8]>| Over {
+            kind,
+            wanted: Wanted {
+                place: "/c/0123/ab-01".into(),
+                source: "/a\nb".into(),
+                commit: GitOid::Sha256([7; 32]),
+                branch: branch.map(<[u8]>::to_vec),
+            },
         };
-        for wanted in [None, Some(wanted(None)), Some(wanted(Some(b"refs/heads/\xff")))] {
-            let layout = Layout::reserve(Path::new("/var/cache/a\nb"), wanted).expect("random bytes are there");
+        let privileged = over(OverlayKind::Privileged, None);
+        let unprivileged = over(OverlayKind::Unprivileged, Some(b"refs/heads/\xff"));
+        for over in [None, Some(privileged), Some(unprivileged)] {
+            let layout = Layout::reserve(Path::new("/var/cache/a\nb"), over).expect("random bytes are there");
             assert_eq!(Layout::decode(&layout.encode()), Some(layout));
         }
     }
@@ -150,7 +190,7 @@ mod tests {
         {
             assert_eq!(Layout::decode(&[&[COPY], path.as_bytes()].concat()), None, "{path}");
         }
-        for rest in ["", "\0", "\0/c/x\0/s\0nonsense\0\0", "\0/c/x\0/s\0"] {
+        for rest in ["", "\0", "\0P/c/x\0/s\0nonsense\0\0", "\0U/c/x\0/s\0", "\0X/c/x\0"] {
             let state = [&[OVERLAY], format!("/x/ws-{digits}{rest}").as_bytes()].concat();
             assert_eq!(Layout::decode(&state), None, "{rest:?}");
         }

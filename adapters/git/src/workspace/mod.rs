@@ -8,6 +8,7 @@ pub(crate) mod git_dir;
 mod ident;
 pub(crate) mod layout;
 pub(crate) mod materialiser;
+mod merge;
 mod overlay;
 mod pack;
 pub(crate) mod pinned;
@@ -25,7 +26,7 @@ use isobox_ports::{
     CaptureSink, Cause, MemorySize, Overlay, OverlayKind, Workspace, WorkspaceError, WorkspaceForm, WorkspaceMount,
     WorkspaceRequest, Workspaces,
 };
-use layout::Layout;
+use layout::{Layout, Over};
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
@@ -61,12 +62,12 @@ impl GixWorkspaces {
         if self.copied().contains_key(layout.container()) {
             return Ok(None);
         }
-        let (Some(wanted), Some(cache)) = (layout.wanted(), &self.cache) else {
+        let (Some(over), Some(cache)) = (layout.over(), &self.cache) else {
             let why = "isobox has no cache directory here".to_owned();
             self.copied().insert(layout.container().to_owned(), why);
             return Ok(None);
         };
-        match cache.prepare(wanted, &self.repository) {
+        match cache.prepare(&over.wanted, &self.repository) {
             Ok(held) => overlay::lay_out(layout, &held, kind, memory).map(|overlay| Some((held, overlay))),
             Err(Unprepared::Refused(error)) => Err(error),
             Err(Unprepared::Unusable(why)) => {
@@ -122,16 +123,21 @@ impl GixWorkspaces {
 impl Workspaces for GixWorkspaces {
     fn reserve(&self, request: &WorkspaceRequest<'_>) -> Result<Vec<u8>, WorkspaceError> {
         let WorkspaceRequest { source, form } = request;
-        let cache = self.cache.as_ref().filter(|_| *form != WorkspaceForm::Copy);
-        let wanted = cache.map(|cache| cache.wanted(&self.repository, &source.commit, source.branch.as_deref()));
-        Layout::reserve(&self.workspaces_root, wanted)
+        let over = match (form, &self.cache) {
+            (WorkspaceForm::Overlay { kind, .. }, Some(cache)) => {
+                let wanted = cache.wanted(&self.repository, &source.commit, source.branch.as_deref());
+                Some(Over { kind: *kind, wanted })
+            }
+            _ => None,
+        };
+        Layout::reserve(&self.workspaces_root, over)
             .map(|layout| layout.encode())
             .map_err(|e| failure("choose a place for a workspace", e))
     }
 
     fn is_prepared(&self, reserved: &[u8]) -> bool {
         let layout = Layout::decode(reserved);
-        layout.is_none_or(|layout| layout.wanted().is_none_or(|wanted| wanted.place.join("seal").exists()))
+        layout.is_none_or(|layout| layout.over().is_none_or(|over| over.wanted.place.join("seal").exists()))
     }
 
     fn lay_out(&self, reserved: &[u8], request: &WorkspaceRequest<'_>) -> Result<WorkspaceMount, WorkspaceError> {
@@ -167,9 +173,9 @@ impl Workspaces for GixWorkspaces {
         sink: &mut dyn CaptureSink,
     ) -> Result<(), WorkspaceError> {
         let layout = layout(state)?;
-        match (mounted, layout.wanted()) {
-            (WorkspaceMount::Overlay(overlay), Some(wanted)) => {
-                let held = self.held(wanted)?;
+        match (mounted, layout.over()) {
+            (WorkspaceMount::Overlay(overlay), Some(over)) => {
+                let held = self.held(&over.wanted)?;
                 let made_from = MadeFrom { base: &held.base(), stat_cache: &held.stat_cache() };
                 let mounted = WorkspaceMount::Overlay(Overlay { lowers: held.lowers(), ..overlay.clone() });
                 capture::capture(&made_from, &self.repository, &mounted, sink)
@@ -190,6 +196,11 @@ impl Workspaces for GixWorkspaces {
 
     fn retain(&self, state: &[u8]) -> Result<PathBuf, WorkspaceError> {
         let layout = layout(state)?;
+        if let Some(over) = layout.over()
+            && layout.is_overlay()
+        {
+            retained::merge(&layout, over.kind, || self.held(&over.wanted))?;
+        }
         let copy = layout.copy();
         for host_path in [copy.stat_cache, copy.base] {
             match std::fs::remove_file(&host_path) {

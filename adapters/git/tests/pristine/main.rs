@@ -3,6 +3,8 @@
 #[path = "../fixture/mod.rs"]
 mod fixture;
 
+mod retained;
+mod scale;
 mod scene;
 mod sharing;
 mod trouble;
@@ -16,7 +18,7 @@ fn main() -> ExitCode {
         return code;
     }
     fixture::run(|| {
-        let all = [whole::trials(), sharing::trials(), trouble::trials()];
+        let all = [whole::trials(), sharing::trials(), trouble::trials(), retained::trials(), scale::trials()];
         all.into_iter().flatten().collect()
     })
 }

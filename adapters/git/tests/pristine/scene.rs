@@ -106,3 +106,36 @@ pub(crate) fn mounted(overlay: &Overlay) -> PathBuf {
     mount(Some("overlay"), &overlay.place, Some("overlay"), MsFlags::empty(), Some(&*options)).expect("it is mounted");
     overlay.place.clone()
 }
+
+/// What lies below a directory: path, mode and content. A directory's content is empty.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Listed {
+    pub(crate) path: String,
+    pub(crate) mode: u32,
+    pub(crate) content: Vec<u8>,
+}
+
+/// Everything below `root`, and the root itself. Of an index, which has other numbers at every place, nothing but that it
+/// is there.
+pub(crate) fn listing(root: &Path) -> Vec<Listed> {
+    let mut pending = vec![root.to_owned()];
+    let mut found = Vec::new();
+    while let Some(path) = pending.pop() {
+        let metadata = path.symlink_metadata().expect("it is there");
+        let content = match metadata.file_type() {
+            kind if kind.is_symlink() => {
+                fs::read_link(&path).expect("it is read").into_os_string().into_encoded_bytes()
+            }
+            kind if kind.is_dir() || path.ends_with(".git/index") => vec![],
+            kind if kind.is_file() => fs::read(&path).expect("it is read"),
+            kind => panic!("{} is a {kind:?}", path.display()),
+        };
+        if metadata.is_dir() {
+            pending.extend(fs::read_dir(&path).expect("it is read").map(|entry| entry.expect("a name").path()));
+        }
+        let path = path.strip_prefix(root).expect("it is below").to_string_lossy().into_owned();
+        found.push(Listed { path, mode: metadata.mode(), content });
+    }
+    found.sort();
+    found
+}
