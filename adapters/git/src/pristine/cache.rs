@@ -1,7 +1,9 @@
 //! The cache that pristine copies lie in: finding one, and having it made by one process while others wait.
 
 use super::build;
+use super::delta;
 use super::held::{Found, Held, flock, is_at, is_private, lock};
+use super::nearest::nearest;
 use super::wanted::Wanted;
 use crate::GixRepository;
 use crate::random::random_name;
@@ -136,7 +138,7 @@ impl PristineCache {
     ) -> Result<Found, WorkspaceError> {
         let name = random_name().map_err(|e| failure("choose a name for a pristine copy", e))?;
         let making = around.join(format!("{MAKING}{name}"));
-        let made = build::whole(&making, &name, wanted, repository).and_then(|()| {
+        let made = make_in(&making, &name, wanted, repository).and_then(|()| {
             std::fs::rename(&making, place).map_err(|e| failure("put the pristine copy in its place", e))
         });
         made.inspect_err(|_| {
@@ -178,6 +180,22 @@ impl PristineCache {
         // A panic elsewhere leaves a whole map behind.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Makes a copy in `making`, as a layer on another one if there is one that is near enough.
+fn make_in(making: &Path, id: &str, wanted: &Wanted, repository: &GixRepository) -> Result<(), WorkspaceError> {
+    let around = making.parent().unwrap_or(Path::new("/"));
+    // What cannot be looked at is no help, and no harm.
+    if let Some(lower) = nearest(around, wanted, repository).unwrap_or_default() {
+        match delta::upon(&lower, making, id, wanted, repository) {
+            Ok(true) => return Ok(()),
+            Err(error @ (WorkspaceError::Refused { .. } | WorkspaceError::Full { .. })) => return Err(error),
+            // A file system without whiteouts, or damage that the look at the other copy did not find.
+            Ok(false) | Err(WorkspaceError::Io { .. }) => {}
+        }
+        disposal::remove(making).map_err(|e| failure("remove half a pristine copy", e))?;
+    }
+    build::whole(making, id, wanted, repository)
 }
 
 /// How the name of half a copy begins that is being made.

@@ -22,8 +22,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// Samples that are looked at each time.
+/// Samples of a copy that are looked at each time, and of each one below it.
 const LOOKS: usize = 8;
+const LOOKS_BELOW: usize = 2;
 /// How far behind the time of last use may be. Noting it costs a write.
 const USE_IS_NOTED_AFTER: Duration = Duration::from_secs(60 * 60);
 
@@ -54,13 +55,13 @@ pub(crate) enum Found {
 impl Held {
     /// Locks the copy at `place` and looks at it: its seal, whose it is, and a few of its files.
     pub(crate) fn take(place: &Path) -> io::Result<Found> {
-        let held = match Self::take_alone(place)? {
+        let held = match Self::take_alone(place, LOOKS)? {
             Ok(held) => held,
             Err(found) => return Ok(found),
         };
         let mut below = Vec::new();
         for (name, id) in &held.seal.below {
-            match Self::take_alone(&place.with_file_name(name))? {
+            match Self::take_alone(&place.with_file_name(name), LOOKS_BELOW)? {
                 Ok(lower) if lower.seal.id == *id => below.push(lower),
                 _ => return Ok(Found::Damaged),
             }
@@ -68,9 +69,9 @@ impl Held {
         Ok(Found::Whole(Arc::new(Self { below, ..held })))
     }
 
-    fn take_alone(place: &Path) -> io::Result<Result<Self, Found>> {
+    fn take_alone(place: &Path, looks: usize) -> io::Result<Result<Self, Found>> {
         let Some(directory) = lock(place, FlockArg::LockShared)? else { return Ok(Err(Found::Nothing)) };
-        Ok(match Seal::load(&place.join("seal")).filter(|seal| is_whole(&directory, seal)) {
+        Ok(match Seal::load(&place.join("seal")).filter(|seal| is_whole(&directory, seal, looks)) {
             Some(seal) => {
                 note_use(&directory);
                 Ok(Self { place: place.to_owned(), seal, _lock: directory, below: vec![] })
@@ -181,7 +182,7 @@ pub(crate) fn is_private(directory: &Metadata) -> bool {
     directory.uid() == geteuid().as_raw() && directory.mode() & 0o022 == 0
 }
 
-fn is_whole(directory: &File, seal: &Seal) -> bool {
+fn is_whole(directory: &File, seal: &Seal, looks: usize) -> bool {
     let is_directory = |path: &str| {
         let found = fstatat(directory, path, AtFlags::AT_SYMLINK_NOFOLLOW);
         found.is_ok_and(|found| SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT == SFlag::S_IFDIR)
@@ -189,7 +190,7 @@ fn is_whole(directory: &File, seal: &Seal) -> bool {
     directory.metadata().is_ok_and(|directory| is_private(&directory))
         && is_directory("tree")
         && is_directory("tree/.git")
-        && samples_are_as_made(directory, seal)
+        && samples_are_as_made(directory, seal, looks)
         && !seal
             .missing
             .iter()
@@ -197,11 +198,11 @@ fn is_whole(directory: &File, seal: &Seal) -> bool {
 }
 
 /// Others each time, so that in the end all are looked at.
-fn samples_are_as_made(directory: &File, seal: &Seal) -> bool {
+fn samples_are_as_made(directory: &File, seal: &Seal, looks: usize) -> bool {
     let samples = &seal.samples;
     let moment = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.subsec_micros());
     let first = moment as usize % samples.len().max(1);
-    let chosen = samples.iter().cycle().skip(first).take(LOOKS.min(samples.len()));
+    let chosen = samples.iter().cycle().skip(first).take(looks.min(samples.len()));
     chosen.into_iter().all(|(path, made)| {
         let path = [b"tree/", path.as_bytes()].concat();
         let found = fstatat(directory, OsStr::from_bytes(&path), AtFlags::AT_SYMLINK_NOFOLLOW);

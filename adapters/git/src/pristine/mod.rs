@@ -14,7 +14,11 @@
 
 mod build;
 mod cache;
+mod delta;
+mod difference;
 mod held;
+mod merged;
+mod nearest;
 mod seal;
 mod wanted;
 

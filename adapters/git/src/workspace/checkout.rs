@@ -69,8 +69,7 @@ struct Writer {
 
 impl Writer {
     fn open(root: &Path, materialiser: Materialiser, mtime_s: i64) -> Result<Self, WorkspaceError> {
-        let root = File::open(root).map_err(|e| failure("open the workspace", e))?;
-        let directories = Directories { root: root.into(), below: vec![] };
+        let directories = Directories::below(root).map_err(|e| failure("open the workspace", e))?;
         Ok(Self { directories, materialiser, mtime: TimeSpec::new(mtime_s, 0) })
     }
 
@@ -148,14 +147,19 @@ fn make_directory(around: BorrowedFd<'_>, name: &[u8]) -> io::Result<OwnedFd> {
 }
 
 /// Open handles of the directories down to the path that was written last, so that neighbours need no look-up.
-struct Directories {
+pub(crate) struct Directories {
     root: OwnedFd,
     below: Vec<(Box<[u8]>, OwnedFd)>,
 }
 
 impl Directories {
+    /// Those below `root`.
+    pub(crate) fn below(root: &Path) -> io::Result<Self> {
+        Ok(Self { root: File::open(root)?.into(), below: vec![] })
+    }
+
     /// The directory that holds `path`, made if it is not there.
-    fn around(&mut self, path: &RepoPath) -> io::Result<BorrowedFd<'_>> {
+    pub(crate) fn around(&mut self, path: &RepoPath) -> io::Result<BorrowedFd<'_>> {
         let mut names: Vec<&[u8]> = path.components().collect();
         names.pop();
         let shared = self.below.iter().zip(&names).take_while(|((open, _), name)| **open == ***name).count();

@@ -115,16 +115,21 @@ pub(crate) fn modification_time(committed_at_s: i64) -> i64 {
     committed_at_s.clamp(1, i64::try_from(now).unwrap_or(i64::MAX).saturating_sub(2).max(1))
 }
 
-/// A path whose ctime is not before the cache's own creation could be changed in the same tick of the clock.
 fn write_stat_cache(host_path: &Path, tracked: &[Tracked], made: &[Made]) -> io::Result<()> {
     let mut writer = StatCacheWriter::create(host_path)?;
     let created = writer.created_at_ns()?;
     for (tracked, made) in tracked.iter().zip(made) {
-        let freshness = if made.stat.ctime_ns < created { Freshness::Proven } else { Freshness::Racy };
-        let Tracked { path, mode, oid, .. } = tracked.clone();
-        writer.add(&StatCacheEntry { path, mode, oid, stat: made.stat, freshness })?;
+        writer.add(&entry(tracked, made, created))?;
     }
     writer.finish()
+}
+
+/// A path as a stat cache has it that was created at `created_at_ns`: one whose ctime is not before that could be changed
+/// in the same tick of the clock.
+pub(crate) fn entry(tracked: &Tracked, made: &Made, created_at_ns: i64) -> StatCacheEntry {
+    let freshness = if made.stat.ctime_ns < created_at_ns { Freshness::Proven } else { Freshness::Racy };
+    let Tracked { path, mode, oid, .. } = tracked.clone();
+    StatCacheEntry { path, mode, oid, stat: made.stat, freshness }
 }
 
 /// What to tell the user: `filters` are the filter drivers that were not run, with how many paths name each.

@@ -99,6 +99,18 @@ impl Materialiser {
         lock(&self.filters).iter().map(|(name, paths)| (name.clone(), *paths)).collect()
     }
 
+    /// The filter driver that a file names in its attributes. `path` is from the root of the Workspace, and not in a submodule.
+    pub(crate) fn filter_of(&mut self, path: &RepoPath) -> io::Result<Option<Vec<u8>>> {
+        let Some(OpenLayer { conversions: Some(conversions), repository, .. }) = self.layers.first_mut() else {
+            return Ok(None);
+        };
+        let at_path = conversions.attributes.at_entry(path.as_bytes().as_bstr(), None, &repository.objects)?;
+        let mut found = Outcome::default();
+        found.initialize_with_selection(&MetadataCollection::default(), ["filter"]);
+        at_path.matching_attributes(&mut found);
+        Ok(value(&found, "filter").map(<[u8]>::to_vec))
+    }
+
     /// The bytes of a file as checkout writes it, or the target of a link. Costs the blob's size, twice if it is converted.
     ///
     /// `path` is from the root of the Workspace; `mode` and `oid` are the base's. A submodule has no bytes.

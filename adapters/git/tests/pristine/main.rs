@@ -3,6 +3,7 @@
 #[path = "../fixture/mod.rs"]
 mod fixture;
 
+mod layers;
 mod retained;
 mod scale;
 mod scene;
@@ -18,7 +19,14 @@ fn main() -> ExitCode {
         return code;
     }
     fixture::run(|| {
-        let all = [whole::trials(), sharing::trials(), trouble::trials(), retained::trials(), scale::trials()];
+        let all = [
+            whole::trials(),
+            sharing::trials(),
+            trouble::trials(),
+            retained::trials(),
+            layers::trials(),
+            scale::trials(),
+        ];
         all.into_iter().flatten().collect()
     })
 }

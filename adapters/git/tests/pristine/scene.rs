@@ -66,6 +66,11 @@ impl Scene {
         overlay(&self.create(&self.workspaces())).lowers[0].clone()
     }
 
+    /// How many layers a fresh overlay lies on.
+    pub(crate) fn layers(&self) -> usize {
+        overlay(&self.create(&self.workspaces())).lowers.len()
+    }
+
     /// Everything in the directory of the one repository in the cache, but its lock.
     pub(crate) fn cached(&self) -> Vec<PathBuf> {
         let entries = |path: &Path| fs::read_dir(path).into_iter().flatten().map(|entry| entry.expect("a name").path());
