@@ -47,6 +47,8 @@ use std::path::{Path, PathBuf};
 
 /// Where views lie in a project.
 const VIEWS: &str = ".isobox/tasks";
+/// Where pristine copies lie in the user's cache directory.
+const PRISTINE_COPIES: &str = "pristine";
 /// Where a project's records directory lies in its common Git directory.
 const RECORDS: &str = "isobox";
 
@@ -139,7 +141,8 @@ impl Project {
     fn assemble(repository: GixRepository, location: Location) -> Result<Self, Failure> {
         let directories = Directories::from_environment();
         let root = directories.workspaces().map_err(unusable_directory)?;
-        let workspaces = GixWorkspaces::new(repository.clone(), root);
+        let cache = directories.cache().ok().map(|cache_directory| cache_directory.join(PRISTINE_COPIES));
+        let workspaces = GixWorkspaces::new(repository.clone(), root, cache);
         // Without a cache directory every call tries anew whether Sandboxes come up.
         let bubblewrap = directories.cache().map_or_else(
             |_| BubblewrapBackend::new(),

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::str::FromStr;
 
 /// Opens a file that isobox wrote where others may write, too: a link is not followed, and no pipe is waited for.
 pub(crate) fn open_regular(host_path: &Path) -> io::Result<File> {
@@ -32,6 +33,26 @@ pub(crate) fn read_vec(input: &mut impl Read, length: usize) -> io::Result<Vec<u
     let mut buffer = vec![0; length];
     input.read_exact(&mut buffer)?;
     Ok(buffer)
+}
+
+/// Fields, each ended by a NUL byte, which none of them holds.
+pub(crate) fn join(fields: impl IntoIterator<Item = Vec<u8>>) -> Vec<u8> {
+    fields.into_iter().flat_map(|field| [field, vec![0]].concat()).collect()
+}
+
+/// A number as a field, in decimal digits.
+pub(crate) fn count(number: usize) -> Vec<u8> {
+    number.to_string().into_bytes()
+}
+
+/// What [`count`] gives, and any other number in decimal digits.
+pub(crate) fn number<T: FromStr>(field: &[u8]) -> Option<T> {
+    text(field)?.parse().ok()
+}
+
+/// A field that holds text.
+pub(crate) fn text(field: &[u8]) -> Option<&str> {
+    std::str::from_utf8(field).ok()
 }
 
 /// Why what is there is not what isobox wrote or expects.

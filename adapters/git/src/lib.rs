@@ -15,6 +15,7 @@ mod ignored;
 mod oid;
 mod ownership;
 mod patch;
+mod pristine;
 mod probe;
 mod promotion;
 mod random;

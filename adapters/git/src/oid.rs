@@ -24,6 +24,17 @@ pub(crate) fn to_gix(oid: &GitOid) -> ObjectId {
     }
 }
 
+/// Fails unless `content` is what the name `oid` stands for.
+pub(crate) fn verify(kind: gix::objs::Kind, content: &[u8], oid: &gix::oid) -> gix::Result<()> {
+    let found = gix::objs::compute_hash(oid.kind(), kind, content).map_err(gix::Error::from_error)?;
+    match *found == *oid {
+        true => Ok(()),
+        false => {
+            Err(gix::Error::from_error(io::Error::other(format!("{kind} {oid} is damaged: its bytes are {found}"))))
+        }
+    }
+}
+
 /// A hasher that has taken in Git's header of a blob of `length` bytes.
 pub(crate) fn blob_hasher(kind: Kind, length: u64) -> Hasher {
     let mut hasher = gix::hash::hasher(kind);

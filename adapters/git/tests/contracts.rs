@@ -33,7 +33,7 @@ impl Fixture {
         }
         commit(&root);
         let repository = GixRepository::discover(&root).expect("the repository is found");
-        let workspaces = GixWorkspaces::new(repository.clone(), place.workspaces_root());
+        let workspaces = GixWorkspaces::new(repository.clone(), place.workspaces_root(), None);
         Self { place, root, repository, workspaces }
     }
 }
@@ -50,7 +50,7 @@ impl workspaces::WorkspacesFixture for Fixture {
             self.place.repository("other");
         }
         let other = GixRepository::discover(&other).expect("the other repository is found");
-        Box::new(GixWorkspaces::new(other, self.place.workspaces_root()))
+        Box::new(GixWorkspaces::new(other, self.place.workspaces_root(), None))
     }
 
     fn source(&self) -> WorkspaceSource {

@@ -216,7 +216,7 @@ fn commit_tree(app: &Path, tree: &str) {
 fn refused(place: &Place, app: &Path) -> String {
     let repository = GixRepository::discover(app).expect("it is found");
     let source = repository.source().expect("it is a source");
-    let workspaces = GixWorkspaces::new(repository, place.workspaces_root());
+    let workspaces = GixWorkspaces::new(repository, place.workspaces_root(), None);
     let request = WorkspaceRequest { source: &source, form: WorkspaceForm::Copy };
     let reserved = workspaces.reserve(&request).expect("a place is reserved");
     let error = workspaces.create(&reserved, &request).expect_err("it is refused");
@@ -257,7 +257,7 @@ fn no_space_left() {
     mount(Some("tmpfs"), &place.workspaces_root(), Some("tmpfs"), MsFlags::empty(), small).expect("it is mounted");
     let repository = GixRepository::discover(&app).expect("it is found");
     let source = repository.source().expect("it is a source");
-    let workspaces = GixWorkspaces::new(repository, place.workspaces_root());
+    let workspaces = GixWorkspaces::new(repository, place.workspaces_root(), None);
     let request = WorkspaceRequest { source: &source, form: WorkspaceForm::Copy };
     let reserved = workspaces.reserve(&request).expect("a place is reserved");
     let error = workspaces.create(&reserved, &request).expect_err("there is no space");

@@ -63,7 +63,7 @@ pub(crate) fn capture(
         Some(GitOid::Sha256(_)) => Kind::Sha256,
         _ => Kind::Sha1,
     };
-    let place = Place { root: host_path, stat_cache: made_from.stat_cache, pack: &base.pack, hash };
+    let place = Place { root: host_path, stat_cache: made_from.stat_cache, packs: &base.packs, hash };
     capture_place(&place, BaseContent::new(&base, repository), sink)
 }
 
@@ -73,8 +73,8 @@ struct Place<'a> {
     root: &'a Path,
     /// The stat cache of its checkout.
     stat_cache: &'a Path,
-    /// The pack that was put into its `.git`.
-    pack: &'a str,
+    /// The packs that were put into its `.git`.
+    packs: &'a [String],
     /// How its repository names objects.
     hash: Kind,
 }
@@ -165,7 +165,7 @@ impl Capture<'_> {
 
     fn own_git(&mut self) -> Result<(), WorkspaceError> {
         let root = open_root(self.place.root).map_err(|error| walk_failure(self.place, error))?;
-        let left = own_git::archive(&root, self.place.pack, self.sink.workspace_git())
+        let left = own_git::archive(&root, self.place.packs, self.sink.workspace_git())
             .map_err(|error| sink_failure("store the workspace's own git objects", error.into()))?;
         left.map_or(Ok(()), |reason| self.leave(b".git".to_vec(), reason))
     }

@@ -1,10 +1,11 @@
 //! What a Workspace was made from, kept beside it for whoever captures it, in this process or a later one.
 //!
-//! A file is a sequence of fields, each ended by a NUL byte: `ISOBOX-BASE 1`, the name of the pack, the number of layers,
-//! then for each layer its prefix (empty for the first), host path, commit and number of attribute files, and for each
-//! of those its path and oid. Oids are hex digits, numbers decimal.
+//! A file is a sequence of fields, each ended by a NUL byte: `ISOBOX-BASE 2`, the number of packs and their names, the
+//! number of layers, then for each layer its prefix (empty for the first), host path, commit and number of attribute
+//! files, and for each of those its path and oid. Oids are hex digits, numbers decimal. Version 1 has the name of one pack
+//! in place of their number and names.
 
-use crate::fields::{invalid, read_regular};
+use crate::fields::{self, count, invalid, number, read_regular, text};
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::repo_path::RepoPath;
 use std::ffi::OsStr;
@@ -13,16 +14,17 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-const MAGIC: &[u8] = b"ISOBOX-BASE 1";
+const MAGIC: &[u8] = b"ISOBOX-BASE 2";
+const MAGIC_OF_ONE_PACK: &[u8] = b"ISOBOX-BASE 1";
 /// Longest base that is read back, in bytes: some 100,000 `.gitattributes` files.
 const LONGEST: u64 = 16 << 20;
 
 /// What a Workspace was made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Base {
-    /// File name without extension of the pack that was put into the Workspace's `.git/objects/pack`: what lies there
+    /// File names without extension of the packs that were put into the Workspace's `.git/objects/pack`: what lies there
     /// under other names is the workload's own.
-    pub(crate) pack: String,
+    pub(crate) packs: Vec<String>,
     /// The trusted repository at the pinned commit, then each submodule that was checked out, outer before inner.
     pub(crate) layers: Vec<Layer>,
 }
@@ -48,11 +50,14 @@ impl Base {
 
     /// Reads it back.
     pub(crate) fn load(host_path: &Path) -> io::Result<Self> {
-        decode(&read_regular(host_path, LONGEST)?).ok_or_else(|| invalid("it is no base of version 1, or was cut off"))
+        decode(&read_regular(host_path, LONGEST)?)
+            .ok_or_else(|| invalid("it is no base of version 1 or 2, or was cut off"))
     }
 
     fn encode(&self) -> Vec<u8> {
-        let mut fields = vec![MAGIC.to_vec(), self.pack.clone().into_bytes(), count(self.layers.len())];
+        let mut fields = vec![MAGIC.to_vec(), count(self.packs.len())];
+        fields.extend(self.packs.iter().map(|pack| pack.clone().into_bytes()));
+        fields.push(count(self.layers.len()));
         for Layer { prefix, host_path, commit, attribute_files } in &self.layers {
             fields.push(prefix.as_ref().map_or_else(Vec::new, |prefix| prefix.as_bytes().to_vec()));
             fields.push(host_path.as_os_str().as_bytes().to_vec());
@@ -62,22 +67,20 @@ impl Base {
                 attribute_files.iter().flat_map(|(path, oid)| [path.as_bytes().to_vec(), oid.to_string().into_bytes()]),
             );
         }
-        fields.into_iter().flat_map(|field| [field, vec![0]].concat()).collect()
+        fields::join(fields)
     }
-}
-
-fn count(number: usize) -> Vec<u8> {
-    number.to_string().into_bytes()
 }
 
 fn decode(bytes: &[u8]) -> Option<Base> {
     let mut fields = bytes.strip_suffix(&[0])?.split(|&byte| byte == 0);
-    if fields.next()? != MAGIC {
-        return None;
-    }
-    let pack = text(fields.next()?)?.to_owned();
+    let packs = match fields.next()? {
+        MAGIC => number(fields.next()?)?,
+        MAGIC_OF_ONE_PACK => 1,
+        _ => return None,
+    };
+    let packs = (0..packs).map(|_| Some(text(fields.next()?)?.to_owned())).collect::<Option<_>>()?;
     let layers = (0..number(fields.next()?)?).map(|_| decode_layer(&mut fields)).collect::<Option<_>>()?;
-    fields.next().is_none().then_some(Base { pack, layers })
+    fields.next().is_none().then_some(Base { packs, layers })
 }
 
 fn decode_layer<'a>(fields: &mut impl Iterator<Item = &'a [u8]>) -> Option<Layer> {
@@ -93,14 +96,6 @@ fn decode_layer<'a>(fields: &mut impl Iterator<Item = &'a [u8]>) -> Option<Layer
     Some(Layer { prefix, host_path, commit, attribute_files: attribute_files.collect::<Option<_>>()? })
 }
 
-fn text(field: &[u8]) -> Option<&str> {
-    std::str::from_utf8(field).ok()
-}
-
-fn number(field: &[u8]) -> Option<usize> {
-    text(field)?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,7 +107,7 @@ mod tests {
         let files = vec![(path(b".gitattributes"), oid), (path(b"\xff/.gitattributes"), oid)];
         let inner =
             Layer { prefix: Some(path(b"vendor/x")), host_path: "/m".into(), commit: oid, attribute_files: files };
-        Base { pack: "pack-0123".into(), layers: vec![root, inner] }
+        Base { packs: vec!["pack-0123".into(), "pack-45".into()], layers: vec![root, inner] }
     }
 
     #[test]
@@ -120,6 +115,14 @@ mod tests {
         let directory = tempfile::tempdir().expect("a temporary directory");
         base().write(&directory.path().join("base")).expect("it is written");
         assert_eq!(Base::load(&directory.path().join("base")).expect("it is read"), base());
+    }
+
+    #[test]
+    fn a_base_of_version_1_has_one_pack() {
+        let one = Base { packs: vec!["pack-0123".into()], ..base() };
+        let text = one.encode();
+        let rest = text.strip_prefix(b"ISOBOX-BASE 2\x001\0").expect("it has one pack");
+        assert_eq!(decode(&[b"ISOBOX-BASE 1\0", rest].concat()), Some(one));
     }
 
     #[test]

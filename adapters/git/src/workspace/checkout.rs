@@ -21,21 +21,21 @@ const PATHS_OF_ONE_THREAD: usize = 256;
 
 /// What `stat(2)` said about a path that was just made.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Made {
+pub(crate) struct Made {
     /// What capture compares.
-    pub(super) stat: FileStat,
+    pub(crate) stat: FileStat,
     /// Number of the device.
-    pub(super) device: u64,
+    pub(crate) device: u64,
     /// The owner.
-    pub(super) uid: u32,
+    pub(crate) uid: u32,
     /// The owning group.
-    pub(super) gid: u32,
+    pub(crate) gid: u32,
 }
 
 /// Makes every path of `tracked` below the empty directory `root`, with modification time `mtime_s` (seconds since 1970).
 ///
 /// Modes are 0644, 0755 for executables and directories, whatever the umask. The result is in the order of `tracked`.
-pub(super) fn checkout(
+pub(crate) fn checkout(
     root: &Path,
     tracked: &[Tracked],
     materialiser: &Materialiser,
@@ -69,8 +69,7 @@ struct Writer {
 
 impl Writer {
     fn open(root: &Path, materialiser: Materialiser, mtime_s: i64) -> Result<Self, WorkspaceError> {
-        let root = File::open(root).map_err(|e| failure("open the workspace", e))?;
-        let directories = Directories { root: root.into(), below: vec![] };
+        let directories = Directories::below(root).map_err(|e| failure("open the workspace", e))?;
         Ok(Self { directories, materialiser, mtime: TimeSpec::new(mtime_s, 0) })
     }
 
@@ -148,14 +147,19 @@ fn make_directory(around: BorrowedFd<'_>, name: &[u8]) -> io::Result<OwnedFd> {
 }
 
 /// Open handles of the directories down to the path that was written last, so that neighbours need no look-up.
-struct Directories {
+pub(crate) struct Directories {
     root: OwnedFd,
     below: Vec<(Box<[u8]>, OwnedFd)>,
 }
 
 impl Directories {
+    /// Those below `root`.
+    pub(crate) fn below(root: &Path) -> io::Result<Self> {
+        Ok(Self { root: File::open(root)?.into(), below: vec![] })
+    }
+
     /// The directory that holds `path`, made if it is not there.
-    fn around(&mut self, path: &RepoPath) -> io::Result<BorrowedFd<'_>> {
+    pub(crate) fn around(&mut self, path: &RepoPath) -> io::Result<BorrowedFd<'_>> {
         let mut names: Vec<&[u8]> = path.components().collect();
         names.pop();
         let shared = self.below.iter().zip(&names).take_while(|((open, _), name)| **open == ***name).count();

@@ -2,9 +2,9 @@
 
 use super::checkout::{Made, checkout};
 use super::git_dir::{self, Contents};
-use super::layout::Layout;
+use super::layout::{Destination, Layout};
 use super::materialiser::Materialiser;
-use super::pinned::{Pinned, Tracked};
+use super::pinned::{MissingSubmodule, Pinned, Tracked};
 use super::{disposal, failure};
 use crate::stat_cache::{Freshness, StatCacheEntry, StatCacheWriter};
 use crate::{GixRepository, history};
@@ -21,7 +21,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Up to this many objects, writing them beside the checkout costs more than it saves.
 const OBJECTS_OF_ONE_THREAD: usize = 64;
 
-/// Makes the Workspace of `source`, a commit of `repository`, at `layout`, where nothing but an empty root may be yet.
+/// Makes a copy of `source`, a commit of `repository`, at `layout`, where nothing but an empty root may be yet.
 pub(super) fn create(
     repository: &GixRepository,
     layout: &Layout,
@@ -34,32 +34,44 @@ pub(super) fn create(
     if !layout.root().is_dir() {
         make_directories(layout).map_err(|e| failure("make the workspace's directory", e))?;
     }
-    let workspace = write(layout, pinned, source.branch.as_deref()).inspect_err(|_| {
+    let notices = copy(layout, pinned, source.branch.as_deref()).inspect_err(|_| {
         // Best effort: whoever noted the state disposes it again, and hears what stands in the way.
         disposal::remove(layout.container()).unwrap_or_default();
     })?;
-    if let Some(root) = &source.root_commit {
-        // Without it, the next look at the source takes longer.
-        history::remember(repository.common_dir(), &source.commit, root).unwrap_or_default();
-    }
-    Ok(workspace)
+    remember_root(repository, source);
+    let mount = WorkspaceMount::Directory { host_path: layout.root() };
+    Ok(Workspace { mount, state: layout.encode(), notices })
 }
 
-fn write(layout: &Layout, mut pinned: Pinned, branch: Option<&[u8]>) -> Result<Workspace, WorkspaceError> {
+/// Without it, the next look at the source takes longer.
+pub(super) fn remember_root(repository: &GixRepository, source: &WorkspaceSource) {
+    if let Some(root) = &source.root_commit {
+        history::remember(repository.common_dir(), &source.commit, root).unwrap_or_default();
+    }
+}
+
+fn copy(layout: &Layout, mut pinned: Pinned, branch: Option<&[u8]>) -> Result<Vec<String>, WorkspaceError> {
     let materialiser = Materialiser::new(&pinned.base, pinned.repositories.clone())?;
-    let (made, pack) = fill(layout, &pinned, &materialiser, branch)?;
+    write(&layout.copy(), &mut pinned, &materialiser, branch)?;
+    Ok(notices(&pinned.repositories[0], &pinned.missing_submodules, &materialiser.filters_not_run()))
+}
+
+/// Writes everything of `pinned` to `destination`, whose root is there and empty: what the system says of each path.
+pub(crate) fn write(
+    destination: &Destination,
+    pinned: &mut Pinned,
+    materialiser: &Materialiser,
+    branch: Option<&[u8]>,
+) -> Result<Vec<Made>, WorkspaceError> {
+    let (made, pack) = fill(&destination.root, pinned, materialiser, branch)?;
     let hash = pinned.repositories[0].object_hash();
-    git_dir::write_index(&layout.root().join(".git"), hash, &pinned.tracked, &made)?;
-    write_stat_cache(&layout.stat_cache(), &pinned.tracked, &made)
+    git_dir::write_index(&destination.root.join(".git"), hash, &pinned.tracked, &made)?;
+    write_stat_cache(&destination.stat_cache, &pinned.tracked, &made)
         .map_err(|e| failure("write the workspace's stat cache", e))?;
-    pinned.base.pack = pack;
+    pinned.base.packs = vec![pack];
     // The base comes last: where it is, the Workspace is whole.
-    pinned.base.write(&layout.base()).map_err(|e| failure("write what the workspace was made from", e))?;
-    Ok(Workspace {
-        mount: WorkspaceMount::Directory { host_path: layout.root() },
-        state: layout.encode(),
-        notices: notices(&pinned, &materialiser),
-    })
+    pinned.base.write(&destination.base).map_err(|e| failure("write what the workspace was made from", e))?;
+    Ok(made)
 }
 
 /// Makes the empty root, and what is around it.
@@ -72,18 +84,17 @@ pub(super) fn make_directories(layout: &Layout) -> io::Result<()> {
 
 /// Writes the files and the `.git`, side by side where there is enough to do.
 fn fill(
-    layout: &Layout,
+    root: &Path,
     pinned: &Pinned,
     materialiser: &Materialiser,
     branch: Option<&[u8]>,
 ) -> Result<(Vec<Made>, String), WorkspaceError> {
-    let root = layout.root();
     let repository = pinned.repositories[0].clone();
     let mtime_s = modification_time(pinned.committed_at_s);
     let Pinned { has_parents, objects, .. } = pinned;
     let contents = Contents { commit: &pinned.base.layers[0].commit, has_parents: *has_parents, branch, objects };
     let git = move || git_dir::create(&root.join(".git"), &repository, contents);
-    let files = || checkout(&layout.root(), &pinned.tracked, materialiser, mtime_s);
+    let files = || checkout(root, &pinned.tracked, materialiser, mtime_s);
     if pinned.objects.len() <= OBJECTS_OF_ONE_THREAD {
         // Files first: what is a tick of the clock older than the stat cache need not be read again by capture.
         let made = files()?;
@@ -99,30 +110,43 @@ fn fill(
 
 /// The time of the commit, but not after two seconds ago: Git takes a file for changed, and reads it again, if it is not
 /// older than the index (see "racy git" in Git's documentation), and it compares whole seconds.
-fn modification_time(committed_at_s: i64) -> i64 {
+pub(crate) fn modification_time(committed_at_s: i64) -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     committed_at_s.clamp(1, i64::try_from(now).unwrap_or(i64::MAX).saturating_sub(2).max(1))
 }
 
-/// A path whose ctime is not before the cache's own creation could be changed in the same tick of the clock.
 fn write_stat_cache(host_path: &Path, tracked: &[Tracked], made: &[Made]) -> io::Result<()> {
     let mut writer = StatCacheWriter::create(host_path)?;
     let created = writer.created_at_ns()?;
     for (tracked, made) in tracked.iter().zip(made) {
-        let freshness = if made.stat.ctime_ns < created { Freshness::Proven } else { Freshness::Racy };
-        let Tracked { path, mode, oid, .. } = tracked.clone();
-        writer.add(&StatCacheEntry { path, mode, oid, stat: made.stat, freshness })?;
+        writer.add(&entry(tracked, made, created))?;
     }
     writer.finish()
 }
 
-fn notices(pinned: &Pinned, materialiser: &Materialiser) -> Vec<String> {
-    let filters = materialiser.filters_not_run().into_iter().map(|(filter, paths)| {
-        let filter = Escaped(&filter).to_string();
+/// A path as a stat cache has it that was created at `created_at_ns`: one whose ctime is not before that could be changed
+/// in the same tick of the clock.
+pub(crate) fn entry(tracked: &Tracked, made: &Made, created_at_ns: i64) -> StatCacheEntry {
+    let freshness = if made.stat.ctime_ns < created_at_ns { Freshness::Proven } else { Freshness::Racy };
+    let Tracked { path, mode, oid, .. } = tracked.clone();
+    StatCacheEntry { path, mode, oid, stat: made.stat, freshness }
+}
+
+/// What to tell the user: `filters` are the filter drivers that were not run, with how many paths name each.
+pub(super) fn notices(
+    repository: &gix::Repository,
+    missing: &[MissingSubmodule],
+    filters: &[(Vec<u8>, u64)],
+) -> Vec<String> {
+    let missing = missing.iter().map(|missing| missing_submodule(&missing.path));
+    filters_not_run(filters).chain(missing).chain(sparse(repository)).collect()
+}
+
+fn filters_not_run(filters: &[(Vec<u8>, u64)]) -> impl Iterator<Item = String> {
+    filters.iter().map(|(filter, paths)| {
+        let filter = Escaped(filter).to_string();
         format!("filter `{filter}` was not run: files with it ({paths}) are in the workspace as Git stores them")
-    });
-    let missing = pinned.missing_submodules.iter().map(missing_submodule);
-    filters.chain(missing).chain(sparse(&pinned.repositories[0])).collect()
+    })
 }
 
 fn missing_submodule(path: &RepoPath) -> String {

@@ -22,7 +22,7 @@ const DEPTH: usize = 32;
 const OPEN: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
 
 /// Removes the directory at `host_path` with everything in it. Nothing there is fine, and so is somebody who does the same.
-pub(super) fn remove(host_path: &Path) -> io::Result<()> {
+pub(crate) fn remove(host_path: &Path) -> io::Result<()> {
     let (Some(parent), Some(name)) = (host_path.parent(), host_path.file_name()) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };

@@ -12,6 +12,7 @@ use gix::bstr::{BString, ByteSlice};
 use gix::index::entry::{Flags, Mode as IndexMode, Stat, stat::Time};
 use isobox_domain::change::Mode;
 use isobox_domain::git_oid::GitOid;
+use isobox_domain::repo_path::RepoPath;
 use isobox_ports::WorkspaceError;
 use std::fs;
 use std::io;
@@ -19,16 +20,16 @@ use std::path::Path;
 
 /// Who commits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Identity {
+pub(crate) struct Identity {
     /// `user.name`.
-    pub(super) name: Option<BString>,
+    pub(crate) name: Option<BString>,
     /// `user.email`.
-    pub(super) email: Option<BString>,
+    pub(crate) email: Option<BString>,
 }
 
 impl Identity {
     /// The host user's, as the source's configuration says.
-    pub(super) fn of(repository: &gix::Repository) -> Self {
+    pub(crate) fn of(repository: &gix::Repository) -> Self {
         let config = repository.config_snapshot();
         let value = |key: &str| config.string(key).map(|value| BString::from(value.to_vec()));
         Self { name: value("user.name"), email: value("user.email") }
@@ -37,19 +38,19 @@ impl Identity {
 
 /// What a `.git` is made of.
 #[derive(Clone, Copy)]
-pub(super) struct Contents<'a> {
+pub(crate) struct Contents<'a> {
     /// The pinned commit.
-    pub(super) commit: &'a GitOid,
+    pub(crate) commit: &'a GitOid,
     /// Whether history is cut off below it.
-    pub(super) has_parents: bool,
+    pub(crate) has_parents: bool,
     /// Full name of the branch that HEAD is on; `None` for a detached HEAD.
-    pub(super) branch: Option<&'a [u8]>,
+    pub(crate) branch: Option<&'a [u8]>,
     /// Every object, in ascending order.
-    pub(super) objects: &'a [ObjectId],
+    pub(crate) objects: &'a [ObjectId],
 }
 
 /// Makes `git_dir` with objects of `repository`: the name of their pack. The index is still to be written.
-pub(super) fn create(
+pub(crate) fn create(
     git_dir: &Path,
     repository: &gix::Repository,
     contents: Contents<'_>,
@@ -116,21 +117,42 @@ fn quoted(value: &[u8]) -> Vec<u8> {
     quoted
 }
 
-/// Writes the index: the paths of the first layer with what `stat(2)` said, so that `git status` reads no file again.
-pub(super) fn write_index(
+/// Makes an index: the paths of the first layer with what `stat(2)` said, so that `git status` reads no file again.
+pub(crate) struct IndexWriter {
+    state: gix::index::State,
+}
+
+impl IndexWriter {
+    /// One without paths.
+    pub(crate) fn new(hash: gix::hash::Kind) -> Self {
+        Self { state: gix::index::State::new(hash) }
+    }
+
+    /// Adds a path. Paths come in ascending order of their bytes.
+    pub(crate) fn add(&mut self, path: &RepoPath, mode: Mode, oid: &GitOid, made: &Made) {
+        let (stat, mode) = (index_stat(made), index_mode(mode));
+        self.state.dangerously_push_entry(stat, oid::to_gix(oid), Flags::empty(), mode, path.as_bytes().as_bstr());
+    }
+
+    /// Writes it.
+    pub(crate) fn finish(self, git_dir: &Path) -> Result<(), WorkspaceError> {
+        let mut file = gix::index::File::from_state(self.state, git_dir.join("index"));
+        file.write(gix::index::write::Options::default()).map_err(|e| failure("write the workspace's index", e))
+    }
+}
+
+/// Writes the index of a whole checkout.
+pub(crate) fn write_index(
     git_dir: &Path,
     hash: gix::hash::Kind,
     tracked: &[Tracked],
     made: &[Made],
 ) -> Result<(), WorkspaceError> {
-    let mut state = gix::index::State::new(hash);
+    let mut index = IndexWriter::new(hash);
     for (tracked, made) in tracked.iter().zip(made).filter(|(tracked, _)| tracked.layer == 0) {
-        let oid = oid::to_gix(&tracked.oid);
-        let path = tracked.path.as_bytes().as_bstr();
-        state.dangerously_push_entry(index_stat(made), oid, Flags::empty(), index_mode(tracked.mode), path);
+        index.add(&tracked.path, tracked.mode, &tracked.oid, made);
     }
-    let mut file = gix::index::File::from_state(state, git_dir.join("index"));
-    file.write(gix::index::write::Options::default()).map_err(|e| failure("write the workspace's index", e))
+    index.finish(git_dir)
 }
 
 fn index_mode(mode: Mode) -> IndexMode {

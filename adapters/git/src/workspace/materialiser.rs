@@ -31,6 +31,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) struct Materialiser {
     layers: Vec<OpenLayer>,
     filters: Filters,
+    trust: ObjectTrust,
+}
+
+/// Whether blobs are what their names say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ObjectTrust {
+    /// It is believed.
+    Believed,
+    /// It is looked at.
+    Verified,
 }
 
 /// Names of filter drivers, with the number of paths that name them.
@@ -55,7 +65,7 @@ impl Materialiser {
     /// Opens the repositories that `base` names, all but `known`, which is open.
     pub(crate) fn open(base: &Base, known: &GixRepository) -> Result<Self, WorkspaceError> {
         let open = |layer: &Layer| {
-            if layer.host_path == known.root() {
+            if layer.host_path == known.root() || layer.host_path == known.common_dir() {
                 return Ok(known.gix());
             }
             // The owner was looked at before the base was written, and the base lies where no workload writes.
@@ -75,13 +85,30 @@ impl Materialiser {
             Ok(OpenLayer { prefix: layer.prefix.clone(), conversions, repository })
         };
         let layers = base.layers.iter().zip(repositories).map(open).collect::<Result<_, WorkspaceError>>()?;
-        Ok(Self { layers, filters })
+        Ok(Self { layers, filters, trust: ObjectTrust::Believed })
+    }
+
+    /// The same, which fails at a blob whose bytes have another name than it. gix does not look at that.
+    pub(crate) fn verifying(self) -> Self {
+        Self { trust: ObjectTrust::Verified, ..self }
     }
 
     /// The filter drivers that paths materialised so far, by this value or a clone, name in their attributes, and how
     /// many paths do. None of them was run.
-    pub(super) fn filters_not_run(&self) -> Vec<(Vec<u8>, u64)> {
+    pub(crate) fn filters_not_run(&self) -> Vec<(Vec<u8>, u64)> {
         lock(&self.filters).iter().map(|(name, paths)| (name.clone(), *paths)).collect()
+    }
+
+    /// The filter driver that a file names in its attributes. `path` is from the root of the Workspace, and not in a submodule.
+    pub(crate) fn filter_of(&mut self, path: &RepoPath) -> io::Result<Option<Vec<u8>>> {
+        let Some(OpenLayer { conversions: Some(conversions), repository, .. }) = self.layers.first_mut() else {
+            return Ok(None);
+        };
+        let at_path = conversions.attributes.at_entry(path.as_bytes().as_bstr(), None, &repository.objects)?;
+        let mut found = Outcome::default();
+        found.initialize_with_selection(&MetadataCollection::default(), ["filter"]);
+        at_path.matching_attributes(&mut found);
+        Ok(value(&found, "filter").map(<[u8]>::to_vec))
     }
 
     /// The bytes of a file as checkout writes it, or the target of a link. Costs the blob's size, twice if it is converted.
@@ -94,6 +121,9 @@ impl Materialiser {
         let layer = &mut self.layers[index];
         let inside = layer.prefix.as_ref().map_or(0, |prefix| prefix.as_bytes().len() + 1);
         let blob = layer.repository.find_blob(oid::to_gix(oid))?.detach().data;
+        if self.trust == ObjectTrust::Verified {
+            oid::verify(gix::objs::Kind::Blob, &blob, &oid::to_gix(oid))?;
+        }
         match &mut layer.conversions {
             Some(conversions) if mode != Mode::Symlink => {
                 conversions.convert(blob, path.as_bytes()[inside..].as_bstr(), oid, &layer.repository)

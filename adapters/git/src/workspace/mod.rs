@@ -1,62 +1,169 @@
 //! Making Workspaces from the trusted repository, and removing them.
 
 pub(crate) mod base;
-mod checkout;
-mod creation;
-mod disposal;
-mod git_dir;
+pub(crate) mod checkout;
+pub(crate) mod creation;
+pub(crate) mod disposal;
+pub(crate) mod git_dir;
 mod ident;
 pub(crate) mod layout;
 pub(crate) mod materialiser;
+mod merge;
+mod overlay;
 mod pack;
-mod pinned;
+pub(crate) mod pinned;
 mod retained;
-mod submodules;
-mod tree;
+pub(crate) mod submodules;
+pub(crate) mod tree;
 mod wide_encoding;
 
 pub use retained::dispose_retained;
 
 use crate::GixRepository;
 use crate::capture::{self, MadeFrom};
-use isobox_ports::{CaptureSink, Cause, Workspace, WorkspaceError, WorkspaceMount, WorkspaceRequest, Workspaces};
-use layout::Layout;
+use crate::pristine::{Held, PristineCache, Unprepared, Wanted};
+use isobox_ports::{
+    CaptureSink, Cause, MemorySize, Overlay, OverlayKind, Workspace, WorkspaceError, WorkspaceForm, WorkspaceMount,
+    WorkspaceRequest, Workspaces,
+};
+use layout::{Layout, Over};
+use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Workspaces as plain directories below one directory of isobox's own, made from a trusted repository by gix.
+/// Workspaces below one directory of isobox's own, made from a trusted repository by gix: plain directories, and overlays
+/// on pristine copies.
 #[derive(Clone)]
 pub struct GixWorkspaces {
     repository: GixRepository,
     workspaces_root: PathBuf,
+    cache: Option<PristineCache>,
+    /// Why copies are made in place of overlays, by their containers.
+    copied: Arc<Mutex<BTreeMap<PathBuf, String>>>,
 }
 
 impl GixWorkspaces {
-    /// Workspaces of `repository` below the absolute directory `workspaces_root`, which is made on first use.
-    pub fn new(repository: GixRepository, workspaces_root: PathBuf) -> Self {
-        Self { repository, workspaces_root }
+    /// Workspaces of `repository` below the absolute directory `workspaces_root`, and pristine copies below `cache`; both
+    /// are made on first use. Without a cache every Workspace is a plain directory.
+    ///
+    /// A pristine copy that was used stays in the cache as long as this value or a clone of it lives.
+    pub fn new(repository: GixRepository, workspaces_root: PathBuf, cache: Option<PathBuf>) -> Self {
+        Self { repository, workspaces_root, cache: cache.map(PristineCache::new), copied: Arc::default() }
+    }
+
+    /// The overlay at `layout`, laid out; `None` if it has to be a copy, which is said when that is made.
+    fn overlay(
+        &self,
+        layout: &Layout,
+        kind: OverlayKind,
+        memory: Option<MemorySize>,
+    ) -> Result<Option<(Arc<Held>, Overlay)>, WorkspaceError> {
+        if self.copied().contains_key(layout.container()) {
+            return Ok(None);
+        }
+        let (Some(over), Some(cache)) = (layout.over(), &self.cache) else {
+            let why = "isobox has no cache directory here".to_owned();
+            self.copied().insert(layout.container().to_owned(), why);
+            return Ok(None);
+        };
+        match cache.prepare(&over.wanted, &self.repository) {
+            Ok(held) => overlay::lay_out(layout, &held, kind, memory).map(|overlay| Some((held, overlay))),
+            Err(Unprepared::Refused(error)) => Err(error),
+            Err(Unprepared::Unusable(why)) => {
+                self.copied().insert(layout.container().to_owned(), why);
+                Ok(None)
+            }
+        }
+    }
+
+    fn copy(&self, layout: &Layout, request: &WorkspaceRequest<'_>) -> Result<Workspace, WorkspaceError> {
+        let mut workspace = creation::create(&self.repository, layout, request.source)?;
+        let why = self.copied().remove(layout.container());
+        if let Some(why) = why {
+            workspace
+                .notices
+                .push(format!("the workspace is a copy of its own, for no pristine copy could be used: {why}"));
+        }
+        Ok(workspace)
+    }
+
+    /// The pristine copy that an overlay lies on, made anew if it was evicted.
+    fn held(&self, wanted: &Wanted) -> Result<Arc<Held>, WorkspaceError> {
+        let made_anew =
+            |why: String| failure("find the pristine copy that the workspace lies on", io::Error::other(why));
+        let Some(cache) = &self.cache else { return Err(made_anew("isobox has no cache directory here".into())) };
+        if let Some(held) = cache.find(&wanted.place) {
+            return Ok(held);
+        }
+        let repository = self.source_of(wanted)?;
+        // Its bytes may depend on other things by now.
+        let wanted = cache.wanted(&repository, &wanted.commit, wanted.branch.as_deref());
+        cache.prepare(&wanted, &repository).map_err(|unprepared| match unprepared {
+            Unprepared::Refused(error) => error,
+            Unprepared::Unusable(why) => made_anew(why),
+        })
+    }
+
+    /// A later process may stand in another repository.
+    fn source_of(&self, wanted: &Wanted) -> Result<GixRepository, WorkspaceError> {
+        if wanted.source == self.repository.root() {
+            return Ok(self.repository.clone());
+        }
+        GixRepository::discover(&wanted.source)
+            .map_err(|e| failure("open the repository that the workspace was made from", e))
+    }
+
+    fn copied(&self) -> MutexGuard<'_, BTreeMap<PathBuf, String>> {
+        // A panic elsewhere leaves a whole map behind.
+        self.copied.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Workspaces for GixWorkspaces {
-    fn reserve(&self, _request: &WorkspaceRequest<'_>) -> Result<Vec<u8>, WorkspaceError> {
-        Layout::reserve(&self.workspaces_root)
+    fn reserve(&self, request: &WorkspaceRequest<'_>) -> Result<Vec<u8>, WorkspaceError> {
+        let WorkspaceRequest { source, form } = request;
+        let over = match (form, &self.cache) {
+            (WorkspaceForm::Overlay { kind, .. }, Some(cache)) => {
+                let wanted = cache.wanted(&self.repository, &source.commit, source.branch.as_deref());
+                Some(Over { kind: *kind, wanted })
+            }
+            _ => None,
+        };
+        Layout::reserve(&self.workspaces_root, over)
             .map(|layout| layout.encode())
             .map_err(|e| failure("choose a place for a workspace", e))
     }
 
-    fn is_prepared(&self, _reserved: &[u8]) -> bool {
-        true
+    fn is_prepared(&self, reserved: &[u8]) -> bool {
+        let layout = Layout::decode(reserved);
+        layout.is_none_or(|layout| layout.over().is_none_or(|over| over.wanted.place.join("seal").exists()))
     }
 
-    fn lay_out(&self, reserved: &[u8], _request: &WorkspaceRequest<'_>) -> Result<WorkspaceMount, WorkspaceError> {
+    fn lay_out(&self, reserved: &[u8], request: &WorkspaceRequest<'_>) -> Result<WorkspaceMount, WorkspaceError> {
         let layout = layout(reserved)?;
+        if let WorkspaceForm::Overlay { kind, memory } = request.form
+            && let Some((_, overlay)) = self.overlay(&layout, kind, memory)?
+        {
+            return Ok(WorkspaceMount::Overlay(overlay));
+        }
         creation::make_directories(&layout).map_err(|e| failure("make the workspace's directory", e))?;
         Ok(WorkspaceMount::Directory { host_path: layout.root() })
     }
 
     fn create(&self, reserved: &[u8], request: &WorkspaceRequest<'_>) -> Result<Workspace, WorkspaceError> {
-        creation::create(&self.repository, &layout(reserved)?, request.source)
+        let layout = layout(reserved)?;
+        let WorkspaceForm::Overlay { kind, memory } = request.form else { return self.copy(&layout, request) };
+        let Some((held, overlay)) = self.overlay(&layout, kind, memory)? else { return self.copy(&layout, request) };
+        let source = request.source;
+        if let Some(directory) = &source.working_directory
+            && !overlay::has_directory(&held, directory).map_err(|e| failure("look at the pristine copy", e))?
+        {
+            return Err(WorkspaceError::not_committed(directory, &source.commit));
+        }
+        creation::remember_root(&self.repository, source);
+        let notices = creation::notices(&self.repository.gix(), &held.seal.missing, &held.seal.filters);
+        Ok(Workspace { mount: WorkspaceMount::Overlay(overlay), state: layout.encode(), notices })
     }
 
     fn capture(
@@ -66,8 +173,19 @@ impl Workspaces for GixWorkspaces {
         sink: &mut dyn CaptureSink,
     ) -> Result<(), WorkspaceError> {
         let layout = layout(state)?;
-        let made_from = MadeFrom { base: &layout.base(), stat_cache: &layout.stat_cache() };
-        capture::capture(&made_from, &self.repository, mounted, sink)
+        match (mounted, layout.over()) {
+            (WorkspaceMount::Overlay(overlay), Some(over)) => {
+                let held = self.held(&over.wanted)?;
+                let made_from = MadeFrom { base: &held.base(), stat_cache: &held.stat_cache() };
+                let mounted = WorkspaceMount::Overlay(Overlay { lowers: held.lowers(), ..overlay.clone() });
+                capture::capture(&made_from, &self.repository, &mounted, sink)
+            }
+            _ => {
+                let copy = layout.copy();
+                let made_from = MadeFrom { base: &copy.base, stat_cache: &copy.stat_cache };
+                capture::capture(&made_from, &self.repository, mounted, sink)
+            }
+        }
     }
 
     fn dispose(&self, state: &[u8]) -> Result<(), WorkspaceError> {
@@ -78,7 +196,13 @@ impl Workspaces for GixWorkspaces {
 
     fn retain(&self, state: &[u8]) -> Result<PathBuf, WorkspaceError> {
         let layout = layout(state)?;
-        for host_path in [layout.stat_cache(), layout.base()] {
+        if let Some(over) = layout.over()
+            && layout.is_overlay()
+        {
+            retained::merge(&layout, over.kind, || self.held(&over.wanted))?;
+        }
+        let copy = layout.copy();
+        for host_path in [copy.stat_cache, copy.base] {
             match std::fs::remove_file(&host_path) {
                 Err(e) if e.kind() != ErrorKind::NotFound => {
                     return Err(failure(&format!("remove what isobox keeps beside {}", layout.shown()), e));

@@ -13,42 +13,53 @@ use std::path::PathBuf;
 
 /// A tracked path of the Workspace.
 #[derive(Clone, Debug)]
-pub(super) struct Tracked {
+pub(crate) struct Tracked {
     /// From the root of the Workspace.
-    pub(super) path: RepoPath,
+    pub(crate) path: RepoPath,
     /// Its kind.
-    pub(super) mode: Mode,
+    pub(crate) mode: Mode,
     /// Its blob, or the submodule's commit.
-    pub(super) oid: GitOid,
+    pub(crate) oid: GitOid,
     /// Which of the base's layers it belongs to.
-    pub(super) layer: usize,
+    pub(crate) layer: usize,
 }
 
 /// Everything that goes into a Workspace.
-pub(super) struct Pinned {
-    /// The layers; the pack has no name yet.
-    pub(super) base: Base,
+pub(crate) struct Pinned {
+    /// The layers; the packs have no names yet.
+    pub(crate) base: Base,
     /// The open repositories of the layers.
-    pub(super) repositories: Vec<gix::Repository>,
+    pub(crate) repositories: Vec<gix::Repository>,
     /// Every tracked path, in ascending order of path bytes.
-    pub(super) tracked: Vec<Tracked>,
+    pub(crate) tracked: Vec<Tracked>,
     /// What goes into the Workspace's `.git`: the pinned commit, its trees and its blobs, each once.
-    pub(super) objects: Vec<ObjectId>,
+    pub(crate) objects: Vec<ObjectId>,
     /// When the pinned commit was made, in seconds since 1970.
-    pub(super) committed_at_s: i64,
+    pub(crate) committed_at_s: i64,
     /// Whether the pinned commit has parents.
-    pub(super) has_parents: bool,
+    pub(crate) has_parents: bool,
     /// Submodules whose objects the source does not have.
-    pub(super) missing_submodules: Vec<RepoPath>,
+    pub(crate) missing_submodules: Vec<MissingSubmodule>,
+}
+
+/// A submodule that stays an empty directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MissingSubmodule {
+    /// Its path from the root of the Workspace.
+    pub(crate) path: RepoPath,
+    /// The commit of it that is wanted.
+    pub(crate) commit: GitOid,
+    /// Where its repository could come to lie.
+    pub(crate) candidates: Vec<PathBuf>,
 }
 
 impl Pinned {
     /// Reads `commit` of `source`.
-    pub(super) fn read(source: &GixRepository, commit: &GitOid) -> Result<Self, WorkspaceError> {
+    pub(crate) fn read(source: &GixRepository, commit: &GitOid) -> Result<Self, WorkspaceError> {
         let repository = source.gix();
         let tree = tree::read(&repository, oid::to_gix(commit))?;
         let mut pinned = Self {
-            base: Base { pack: String::new(), layers: vec![] },
+            base: Base { packs: vec![], layers: vec![] },
             repositories: vec![],
             tracked: vec![],
             objects: objects(oid::to_gix(commit), &tree),
@@ -62,7 +73,7 @@ impl Pinned {
     }
 
     /// Whether the Workspace has this directory.
-    pub(super) fn has_directory(&self, path: &RepoPath) -> bool {
+    pub(crate) fn has_directory(&self, path: &RepoPath) -> bool {
         let is_submodule = |tracked: &Tracked| tracked.mode == Mode::Submodule && tracked.path == *path;
         self.tracked.iter().any(|tracked| tracked.path.is_below(path) || is_submodule(tracked))
     }
@@ -101,12 +112,13 @@ impl Pinned {
     ) -> Result<(), WorkspaceError> {
         for entry in tree.entries.iter().filter(|entry| entry.mode == Mode::Submodule) {
             let path = below(prefix, &entry.path)?;
-            match submodules::open(repository, tree, entry)? {
+            let (commit, candidates) = (oid::from_gix(&entry.oid), submodules::candidates(repository, tree, entry)?);
+            match submodules::open(&candidates, &entry.oid) {
                 Some((submodule, host_path)) => {
                     let inner = tree::read(&submodule, entry.oid)?;
-                    self.add_layer(submodule, host_path, Some(path), &oid::from_gix(&entry.oid), inner)?;
+                    self.add_layer(submodule, host_path, Some(path), &commit, inner)?;
                 }
-                None => self.missing_submodules.push(path),
+                None => self.missing_submodules.push(MissingSubmodule { path, commit, candidates }),
             }
         }
         Ok(())

@@ -1,10 +1,47 @@
-//! Removing a Workspace that was given to the user.
+//! Giving a Workspace to the user, and removing one that was.
 
 use super::layout::Layout;
-use super::{disposal, failure};
+use super::{disposal, failure, merge};
+use crate::pristine::Held;
 use isobox_domain::escape::Escaped;
-use isobox_ports::WorkspaceError;
+use isobox_ports::{OverlayKind, WorkspaceError};
+use std::fs::DirBuilder;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
+use std::sync::Arc;
+
+/// Makes the plain directory [`Layout::root`] of the overlay at `layout`, whose pristine copy `held` finds, and removes
+/// what else is there. One that was interrupted goes on where it was.
+pub(super) fn merge(
+    layout: &Layout,
+    kind: OverlayKind,
+    held: impl FnOnce() -> Result<Arc<Held>, WorkspaceError>,
+) -> Result<(), WorkspaceError> {
+    let failed = |e: io::Error| failure(&format!("make a plain directory of the workspace {}", layout.shown()), e);
+    let container = layout.container();
+    let [upper, work, copied, merged] = ["upper", "work", "copied", "merged"].map(|name| container.join(name));
+    if !layout.root().exists() {
+        if !upper.is_dir() {
+            return Err(failed(io::Error::new(
+                ErrorKind::NotFound,
+                "what was written to it was in memory, and is gone",
+            )));
+        }
+        // What is moved into it once is nowhere else: only before that is it made from the start.
+        if !merged.exists() {
+            let held = held()?;
+            disposal::remove(&copied)
+                .and_then(|()| DirBuilder::new().mode(0o755).create(&copied))
+                .and_then(|()| merge::copy_lowers(&held.lowers(), &upper, kind, &copied))
+                .and_then(|()| std::fs::rename(&copied, &merged))
+                .inspect_err(|_| disposal::remove(&copied).unwrap_or_default())
+                .map_err(failed)?;
+        }
+        merge::move_upper(&upper, &merged).and_then(|()| std::fs::rename(&merged, layout.root())).map_err(failed)?;
+    }
+    disposal::remove(&upper).and_then(|()| disposal::remove(&work)).map_err(failed)
+}
 
 /// Removes the Workspace whose root is `root`; whether it was there.
 ///

@@ -11,23 +11,36 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-/// The repository of the submodule at `entry`, and where it is, if the source has it with the pinned commit in it.
+/// The first repository at one of `candidates` that has `commit`, and where it is.
+pub(crate) fn open(candidates: &[PathBuf], commit: &gix::oid) -> Option<(gix::Repository, PathBuf)> {
+    for host_path in candidates.iter().filter(|host_path| host_path.is_dir()) {
+        // One that belongs to somebody else, or is damaged, is as good as none: its directory stays empty, which is told.
+        if let Ok(submodule) = discovery::open_owned(host_path)
+            && submodule.find_commit(commit).is_ok()
+        {
+            return Some((submodule, host_path.clone()));
+        }
+    }
+    None
+}
+
+/// Where Git keeps the submodule at `entry`, whether it is there or not: below the Git directory of this working tree, of
+/// the main one, or in the working tree.
 ///
 /// `tree` is the commit of `repository` that names the submodule.
-pub(super) fn open(
+pub(super) fn candidates(
     repository: &gix::Repository,
     tree: &CommitTree,
     entry: &TreeEntry,
-) -> Result<Option<(gix::Repository, PathBuf)>, WorkspaceError> {
-    for host_path in candidates(repository, name(repository, tree, entry)?, &entry.path) {
-        // One that belongs to somebody else, or is damaged, is as good as none: its directory stays empty, which is told.
-        if let Ok(submodule) = discovery::open_owned(&host_path)
-            && submodule.find_commit(entry.oid).is_ok()
-        {
-            return Ok(Some((submodule, host_path)));
-        }
-    }
-    Ok(None)
+) -> Result<Vec<PathBuf>, WorkspaceError> {
+    let name = name(repository, tree, entry)?;
+    let module = |git_dir: &std::path::Path| {
+        name.as_ref().map(|name| git_dir.join("modules").join(OsStr::from_bytes(name.as_bytes())))
+    };
+    let path = OsStr::from_bytes(entry.path.as_bytes());
+    let checkout = repository.workdir().map(|root| root.join(path).join(".git"));
+    let absorbed = [module(repository.git_dir()), module(repository.common_dir())];
+    Ok(absorbed.into_iter().chain([checkout]).flatten().collect())
 }
 
 /// The name that the commit's `.gitmodules` gives to the submodule.
@@ -43,14 +56,4 @@ fn name(
     let name = modules.name_by_path(entry.path.as_bytes().as_bstr());
     // A name such as `../x` would lead out of `modules`; as a RepoPath it cannot.
     Ok(name.and_then(|name| RepoPath::parse(name.to_vec()).ok()))
-}
-
-/// Where Git keeps a submodule: below the Git directory of this working tree, of the main one, or in the working tree.
-fn candidates(repository: &gix::Repository, name: Option<RepoPath>, path: &RepoPath) -> Vec<PathBuf> {
-    let module = |git_dir: &std::path::Path| {
-        name.as_ref().map(|name| git_dir.join("modules").join(OsStr::from_bytes(name.as_bytes())))
-    };
-    let checkout = repository.workdir().map(|root| root.join(OsStr::from_bytes(path.as_bytes())).join(".git"));
-    let absorbed = [module(repository.git_dir()), module(repository.common_dir())];
-    absorbed.into_iter().chain([checkout]).flatten().filter(|host_path| host_path.is_dir()).collect()
 }

@@ -1,7 +1,9 @@
 //! The paths of a commit.
 
 use super::failure;
+use crate::oid;
 use gix::ObjectId;
+use gix::objs::Kind;
 use gix::objs::tree::EntryKind;
 use isobox_domain::change::Mode;
 use isobox_domain::escape::Escaped;
@@ -10,32 +12,33 @@ use isobox_ports::WorkspaceError;
 
 /// A file, link or submodule of a commit.
 #[derive(Clone, Debug)]
-pub(super) struct TreeEntry {
+pub(crate) struct TreeEntry {
     /// Its path from the root of its own repository.
-    pub(super) path: RepoPath,
+    pub(crate) path: RepoPath,
     /// Its kind.
-    pub(super) mode: Mode,
+    pub(crate) mode: Mode,
     /// Its blob, or the submodule's commit.
-    pub(super) oid: ObjectId,
+    pub(crate) oid: ObjectId,
 }
 
 /// Everything that a commit holds.
 #[derive(Debug)]
-pub(super) struct CommitTree {
+pub(crate) struct CommitTree {
     /// Its files, links and submodules, in ascending order of path bytes.
-    pub(super) entries: Vec<TreeEntry>,
+    pub(crate) entries: Vec<TreeEntry>,
     /// The trees themselves.
-    pub(super) trees: Vec<ObjectId>,
+    pub(crate) trees: Vec<ObjectId>,
     /// When it was committed, in seconds since 1970.
-    pub(super) committed_at_s: i64,
+    pub(crate) committed_at_s: i64,
     /// Whether it has parents.
-    pub(super) has_parents: bool,
+    pub(crate) has_parents: bool,
 }
 
-/// Reads the tree of `commit`. A path that no Workspace can have is refused.
-pub(super) fn read(repository: &gix::Repository, commit: ObjectId) -> Result<CommitTree, WorkspaceError> {
+/// Reads the tree of `commit`, and looks whether its objects are what their names say. A path that no Workspace can have is refused.
+pub(crate) fn read(repository: &gix::Repository, commit: ObjectId) -> Result<CommitTree, WorkspaceError> {
     let failed = |e: gix::Error| failure(&format!("read the tree of commit {commit}"), e);
     let decoded = repository.find_commit(commit).map_err(failed)?;
+    oid::verify(Kind::Commit, &decoded.data, &commit).map_err(failed)?;
     let root = decoded.tree_id().map_err(failed)?.detach();
     let mut tree = CommitTree {
         entries: vec![],
@@ -47,6 +50,7 @@ pub(super) fn read(repository: &gix::Repository, commit: ObjectId) -> Result<Com
     while let Some((directory, oid)) = pending.pop() {
         tree.trees.push(oid);
         let object = repository.find_tree(oid).map_err(failed)?;
+        oid::verify(Kind::Tree, &object.data, &oid).map_err(failed)?;
         for entry in object.iter() {
             let entry = entry.map_err(failed)?;
             let path = [&directory[..], entry.filename()].concat();

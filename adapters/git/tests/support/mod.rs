@@ -102,7 +102,7 @@ impl Scene {
     pub fn of(directory: tempfile::TempDir) -> Self {
         let repository = GixRepository::discover(&directory.path().join("repository")).expect("it is a repository");
         let source = repository.source().expect("it has a commit");
-        let workspaces = GixWorkspaces::new(repository, directory.path().join("workspaces"));
+        let workspaces = GixWorkspaces::new(repository, directory.path().join("workspaces"), None);
         let request = WorkspaceRequest { source: &source, form: WorkspaceForm::Copy };
         let reserved = workspaces.reserve(&request).expect("a place is chosen");
         let workspace = workspaces.create(&reserved, &request).expect("the workspace is made");

@@ -1,0 +1,197 @@
+//! The seal of a pristine copy: what is written last, and says that everything else is in place.
+//!
+//! A file is a sequence of fields, each ended by a NUL byte: `ISOBOX-PRISTINE 1`, the id, the source, the branch (empty
+//! for none), the commit, bytes and paths; then three lists and the samples, each behind the number of its items: the
+//! copies below (name and id), the filters (name and paths), the submodules that are missing (path, commit, number of
+//! candidates and these), and the samples (path and stat). Last comes the CRC-32 of all before it, in hex digits.
+
+use crate::fields::{self, count, number, read_regular, text};
+use crate::stat_cache::FileStat;
+use crate::workspace::pinned::MissingSubmodule;
+use isobox_domain::git_oid::GitOid;
+use isobox_domain::repo_path::RepoPath;
+use std::ffi::OsStr;
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+const MAGIC: &[u8] = b"ISOBOX-PRISTINE 1";
+/// Longest seal that is read back, in bytes.
+const LONGEST: u64 = 4 << 20;
+/// Hex digits of the CRC, and its NUL byte.
+const CRC_BYTES: usize = 9;
+
+/// What is to be known of a pristine copy without looking into it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Seal {
+    /// Hex digits that tell it apart from one that was at its place before.
+    pub(crate) id: String,
+    /// Absolute path of the Git directory that it was made from.
+    pub(crate) source: PathBuf,
+    /// Full name of the branch that HEAD is on in it.
+    pub(crate) branch: Option<Vec<u8>>,
+    /// The commit.
+    pub(crate) commit: GitOid,
+    /// Bytes that it takes on disk, without the copies below it, as far as whole blocks of files go.
+    pub(crate) bytes: u64,
+    /// Tracked paths.
+    pub(crate) paths: u64,
+    /// The copies that it lies on, the uppermost first: names of their directories, beside its own, and ids.
+    pub(crate) below: Vec<(String, String)>,
+    /// Filter drivers that were not run, each with how many paths name it.
+    pub(crate) filters: Vec<(Vec<u8>, u64)>,
+    /// Submodules that are empty directories.
+    pub(crate) missing: Vec<MissingSubmodule>,
+    /// Some of the paths that lie in the copy itself, as they were made.
+    pub(crate) samples: Vec<(RepoPath, FileStat)>,
+}
+
+impl Seal {
+    /// Writes it to a file that is not there yet.
+    pub(crate) fn write(&self, host_path: &Path) -> io::Result<()> {
+        std::fs::File::create_new(host_path)?.write_all(&self.encode())
+    }
+
+    /// Reads it back; `None` for anything that is no whole seal of this version.
+    pub(crate) fn load(host_path: &Path) -> Option<Self> {
+        Self::decode(&read_regular(host_path, LONGEST).ok()?)
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let oid = |oid: &GitOid| oid.to_string().into_bytes();
+        let path = |path: &Path| path.as_os_str().as_bytes().to_vec();
+        let mut fields = vec![MAGIC.to_vec(), self.id.clone().into_bytes(), path(&self.source)];
+        fields.extend([self.branch.clone().unwrap_or_default(), oid(&self.commit)]);
+        fields.extend([self.bytes, self.paths].map(|number| number.to_string().into_bytes()));
+        fields.push(count(self.below.len()));
+        fields.extend(self.below.iter().flat_map(|(name, id)| [name, id].map(|text| text.clone().into_bytes())));
+        fields.push(count(self.filters.len()));
+        fields.extend(self.filters.iter().flat_map(|(name, paths)| [name.clone(), paths.to_string().into_bytes()]));
+        fields.push(count(self.missing.len()));
+        for MissingSubmodule { path: place, commit, candidates } in &self.missing {
+            fields.extend([place.as_bytes().to_vec(), oid(commit), count(candidates.len())]);
+            fields.extend(candidates.iter().map(|candidate| path(candidate)));
+        }
+        fields.push(count(self.samples.len()));
+        fields.extend(self.samples.iter().flat_map(|(path, stat)| [path.as_bytes().to_vec(), encode_stat(stat)]));
+        let mut bytes = fields::join(fields);
+        let crc = crc32fast::hash(&bytes);
+        bytes.extend(format!("{crc:08x}\0").into_bytes());
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let (body, crc) = bytes.split_at_checked(bytes.len().checked_sub(CRC_BYTES)?)?;
+        if crc != format!("{:08x}\0", crc32fast::hash(body)).as_bytes() {
+            return None;
+        }
+        let mut fields = Fields(body.strip_suffix(&[0])?.split(|&byte| byte == 0));
+        if fields.next()? != MAGIC {
+            return None;
+        }
+        let seal = Self {
+            id: fields.text()?,
+            source: fields.path()?,
+            branch: Some(fields.next()?.to_vec()).filter(|branch| !branch.is_empty()),
+            commit: fields.oid()?,
+            bytes: number(fields.next()?)?,
+            paths: number(fields.next()?)?,
+            below: fields.list(|fields| Some((fields.text()?, fields.text()?)))?,
+            filters: fields.list(|fields| Some((fields.next()?.to_vec(), number(fields.next()?)?)))?,
+            missing: fields.list(|fields| {
+                let (path, commit) = (fields.repo_path()?, fields.oid()?);
+                Some(MissingSubmodule { path, commit, candidates: fields.list(Fields::path)? })
+            })?,
+            samples: fields.list(|fields| Some((fields.repo_path()?, decode_stat(fields.next()?)?)))?,
+        };
+        fields.next().is_none().then_some(seal)
+    }
+}
+
+struct Fields<I>(I);
+
+impl<'a, I: Iterator<Item = &'a [u8]>> Fields<I> {
+    fn next(&mut self) -> Option<&'a [u8]> {
+        self.0.next()
+    }
+
+    fn text(&mut self) -> Option<String> {
+        text(self.next()?).map(str::to_owned)
+    }
+
+    fn path(&mut self) -> Option<PathBuf> {
+        Some(PathBuf::from(OsStr::from_bytes(self.next()?)))
+    }
+
+    fn repo_path(&mut self) -> Option<RepoPath> {
+        RepoPath::parse(self.next()?).ok()
+    }
+
+    fn oid(&mut self) -> Option<GitOid> {
+        GitOid::from_hex(text(self.next()?)?)
+    }
+
+    fn list<T>(&mut self, item: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        let items: usize = number(self.next()?)?;
+        (0..items).map(|_| item(self)).collect()
+    }
+}
+
+fn encode_stat(stat: &FileStat) -> Vec<u8> {
+    let FileStat { inode, size, mtime_ns, ctime_ns, mode } = stat;
+    format!("{inode} {size} {mtime_ns} {ctime_ns} {mode}").into_bytes()
+}
+
+fn decode_stat(field: &[u8]) -> Option<FileStat> {
+    let parts: Vec<&[u8]> = field.split(|&byte| byte == b' ').collect();
+    let [inode, size, mtime_ns, ctime_ns, mode] = parts[..] else { return None };
+    Some(FileStat {
+        inode: number(inode)?,
+        size: number(size)?,
+        mtime_ns: number(mtime_ns)?,
+        ctime_ns: number(ctime_ns)?,
+        mode: number(mode)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seal() -> Seal {
+        let path = |bytes: &[u8]| RepoPath::parse(bytes).expect("a valid path");
+        let oid = GitOid::Sha1([3; 20]);
+        let missing = MissingSubmodule { path: path(b"x/\xff"), commit: oid, candidates: vec!["/a\nb".into()] };
+        Seal {
+            id: "0123".into(),
+            source: "/a\nb/.git".into(),
+            branch: None,
+            commit: oid,
+            bytes: u64::MAX,
+            paths: 7,
+            below: vec![("ab-01".into(), "45".into()), ("cd-01".into(), "67".into())],
+            filters: vec![(b"lfs".to_vec(), 3)],
+            missing: vec![missing],
+            samples: vec![(path(b"a"), FileStat { inode: 1, size: 2, mtime_ns: -3, ctime_ns: 4, mode: 0o100_644 })],
+        }
+    }
+
+    #[test]
+    fn a_seal_is_read_back_as_it_was_written() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        seal().write(&directory.path().join("seal")).expect("it is written");
+        assert_eq!(Seal::load(&directory.path().join("seal")), Some(seal()));
+        assert_eq!(Seal::load(&directory.path().join("none")), None);
+    }
+
+    #[test]
+    fn a_seal_that_was_cut_off_or_changed_anywhere_is_none() {
+        let bytes = seal().encode();
+        for position in 0..bytes.len() {
+            assert_eq!(Seal::decode(&bytes[..position]), None, "cut off after {position} bytes");
+            let mut changed = bytes.clone();
+            changed[position] ^= 1;
+            assert_eq!(Seal::decode(&changed), None, "byte {position} changed");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Workspaces that are overlays on a pristine copy.
+
+use super::failure;
+use super::layout::Layout;
+use crate::pristine::Held;
+use isobox_domain::repo_path::RepoPath;
+use isobox_ports::{MemorySize, Overlay, OverlayKind, WorkspaceError};
+use std::fs::DirBuilder;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::Path;
+
+/// Makes what an overlay at `layout` on `held` needs, as far as it is not there; how it is mounted.
+///
+/// The cost does not depend on the size of the commit: up to three directories.
+pub(super) fn lay_out(
+    layout: &Layout,
+    held: &Held,
+    kind: OverlayKind,
+    memory: Option<MemorySize>,
+) -> Result<Overlay, WorkspaceError> {
+    let overlay = Overlay { lowers: held.lowers(), place: layout.container().to_owned(), kind, memory };
+    make_directories(&overlay).map_err(|e| failure("make the workspace's directory", e))?;
+    Ok(overlay)
+}
+
+fn make_directories(overlay: &Overlay) -> io::Result<()> {
+    match DirBuilder::new().mode(0o700).create(&overlay.place) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let parent = overlay.place.parent().unwrap_or(Path::new("/"));
+            DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+            DirBuilder::new().mode(0o700).create(&overlay.place)?;
+        }
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    if overlay.memory.is_some() {
+        return Ok(());
+    }
+    // The root of the Workspace has the mode of `upper`, whatever the umask.
+    make(&overlay.upper(), 0o755)?;
+    make(&overlay.work(), 0o700)
+}
+
+fn make(host_path: &Path, mode: u32) -> io::Result<()> {
+    match DirBuilder::new().mode(mode).create(host_path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+        Ok(()) if std::fs::symlink_metadata(host_path)?.permissions().mode() & 0o7777 == mode => Ok(()),
+        Ok(()) => std::fs::set_permissions(host_path, PermissionsExt::from_mode(mode)),
+    }
+}
+
+/// Whether the commit that `held` is of has this directory.
+pub(super) fn has_directory(held: &Held, directory: &RepoPath) -> io::Result<bool> {
+    let Some(found) = held.find(directory)? else { return Ok(false) };
+    // A repository's `.git` is no path of any commit.
+    Ok(found.is_dir())
+}

@@ -1,0 +1,99 @@
+//! Caches that are damaged, full, read-only or open to others.
+
+use crate::as_root;
+use crate::fixture::{commit, git, trial};
+use crate::scene::{Scene, overlay, own_mounts};
+use isobox_ports::{Workspace, WorkspaceMount};
+use libtest_mimic::Trial;
+use nix::mount::{MsFlags, mount};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![
+        trial("a_damaged_copy_is_made_anew", damaged_is_made_anew),
+        trial("a_damaged_object_makes_no_copy", damaged_object),
+        trial("a_cache_that_others_can_write_to_is_not_used", open_to_others),
+        as_root("on_a_full_disk_the_workspace_is_a_copy_and_nothing_is_left", full_disk),
+        as_root("a_read_only_cache_serves_what_is_in_it", read_only),
+    ]
+}
+
+fn damaged_is_made_anew() {
+    let scene = Scene::new();
+    let damages: [fn(&Path); 6] = [
+        |copy| fs::write(copy.join("seal"), "nonsense").expect("it is written"),
+        |copy| fs::remove_file(copy.join("seal")).expect("it is removed"),
+        |copy| fs::remove_dir_all(copy.join("tree")).expect("it is removed"),
+        |copy| fs::remove_dir_all(copy.join("tree/.git")).expect("it is removed"),
+        |copy| fs::remove_file(copy.join("tree/src/two")).expect("it is removed"),
+        |copy| fs::write(copy.join("tree/README.md"), "A LINE\n").expect("it is written"),
+    ];
+    for (number, damage) in damages.iter().enumerate() {
+        let tree = scene.tree();
+        let seal = || fs::read(tree.with_file_name("seal")).expect("it is read");
+        let before = seal();
+        damage(tree.parent().expect("it has a parent"));
+        assert_eq!(scene.tree(), tree);
+        assert_ne!(seal(), before, "damage {number} was not seen");
+        assert_eq!(git(&tree, ["status", "--porcelain"]), "");
+        assert_eq!(scene.cached().len(), 1);
+    }
+}
+
+fn damaged_object() {
+    let scene = Scene::new();
+    let [good, bad] = ["README.md", "src/two"].map(|path| {
+        let oid = git(&scene.app, ["rev-parse", &format!("HEAD:{path}")]);
+        scene.app.join(".git/objects").join(&oid[..2]).join(&oid[2..])
+    });
+    let bytes = fs::read(good).expect("it is read");
+    fs::remove_file(&bad).expect("it is removed");
+    fs::write(&bad, bytes).expect("it is written");
+    let found = scene.create(&scene.workspaces());
+    is_copy(&found, "is damaged: its bytes are");
+    assert_eq!(scene.cached().len(), 0);
+}
+
+fn open_to_others() {
+    let scene = Scene::new();
+    let tree = scene.tree();
+    fs::set_permissions(scene.cache(), fs::Permissions::from_mode(0o777)).expect("its mode is set");
+    is_copy(&scene.create(&scene.workspaces()), "it is not a private directory of this user");
+    fs::set_permissions(scene.cache(), fs::Permissions::from_mode(0o700)).expect("its mode is set");
+    assert_eq!(scene.tree(), tree);
+}
+
+/// The Workspace is whole all the same, and says why it is no overlay.
+fn is_copy(workspace: &Workspace, why: &str) {
+    let WorkspaceMount::Directory { host_path } = &workspace.mount else { panic!("it is an overlay") };
+    assert!(host_path.join("README.md").exists());
+    assert!(workspace.notices.iter().any(|notice| notice.contains(why)), "{:?}", workspace.notices);
+}
+
+fn full_disk() {
+    let scene = Scene::new();
+    fs::write(scene.app.join("large"), vec![b'x'; 1 << 20]).expect("a file is written");
+    commit(&scene.app);
+    fs::create_dir_all(scene.cache()).expect("a directory is made");
+    own_mounts();
+    let small = Some("size=256k,mode=0700");
+    mount(Some("tmpfs"), &scene.cache(), Some("tmpfs"), MsFlags::empty(), small).expect("it is mounted");
+    is_copy(&scene.create(&scene.workspaces()), "no space left");
+    assert_eq!(scene.cached().len(), 0);
+}
+
+fn read_only() {
+    let scene = Scene::new();
+    let workspaces = scene.workspaces();
+    let tree = overlay(&scene.create(&workspaces)).lowers[0].clone();
+    own_mounts();
+    let cache = scene.cache();
+    mount(Some(&cache), &cache, None::<&str>, MsFlags::MS_BIND, None::<&str>).expect("it is mounted");
+    let flags = MsFlags::MS_BIND | MsFlags::MS_REMOUNT | MsFlags::MS_RDONLY;
+    mount(None::<&str>, &cache, None::<&str>, flags, None::<&str>).expect("it is read-only");
+    assert_eq!(scene.tree(), tree);
+    git(&scene.app, ["commit", "--quiet", "--allow-empty", "-m", "next"]);
+    is_copy(&scene.create(&scene.workspaces()), "Read-only file system");
+}

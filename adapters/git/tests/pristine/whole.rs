@@ -1,0 +1,118 @@
+//! What a pristine copy is made of.
+
+use crate::as_root;
+use crate::fixture::{Place, commit, git, trial};
+use crate::scene::{OVERLAY, Scene, inode, mounted, overlay};
+use isobox_domain::repo_path::RepoPath;
+use isobox_domain::source::WorkspaceSource;
+use isobox_ports::{WorkspaceError, WorkspaceRequest, Workspaces};
+use libtest_mimic::Trial;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![
+        as_root("git_in_an_overlay_finds_nothing_changed_without_reading_a_file", status_reads_nothing),
+        trial("the_next_overlay_of_a_commit_lies_on_the_same_copy", next_lies_on_the_same),
+        trial("another_branch_has_a_copy_of_its_own", branches_differ),
+        trial("an_overlay_in_a_directory_that_the_commit_does_not_have_is_refused", missing_directory),
+        trial("an_overlay_leaves_two_directories_and_nothing_after_it_is_disposed", few_inodes),
+        as_root("submodules_are_in_a_copy_and_one_that_comes_later_makes_another", submodules),
+    ]
+}
+
+/// The tree holds what `git` sees, and its index says so already.
+pub(crate) fn is_clean_unread(root: &Path) {
+    // Git writes the index again if it had to read a file to see that it is as before.
+    let before = inode(&root.join(".git/index"));
+    assert_eq!(git(root, ["status", "--porcelain", "--ignored"]), "");
+    assert_eq!(inode(&root.join(".git/index")), before);
+    git(root, ["fsck", "--strict"]);
+}
+
+fn status_reads_nothing() {
+    let scene = Scene::new();
+    let workspaces = scene.workspaces();
+    let workspace = scene.create(&workspaces);
+    let root = mounted(overlay(&workspace));
+    is_clean_unread(&root);
+    assert_eq!(root.metadata().expect("it is there").mode() & 0o7777, 0o755);
+    assert_eq!(git(&root, ["rev-parse", "HEAD", "HEAD^{tree}"]), git(&scene.app, ["rev-parse", "HEAD", "HEAD^{tree}"]));
+    assert_eq!(git(&root, ["branch", "--show-current"]), "main");
+    assert_eq!(git(&root, ["config", "user.email"]), "ana@example.org");
+}
+
+fn next_lies_on_the_same() {
+    let scene = Scene::new();
+    let first = scene.tree();
+    let before = inode(&first);
+    let second = scene.tree();
+    assert_eq!((&second, inode(&second)), (&first, before));
+    assert_eq!(scene.cached().len(), 1);
+}
+
+fn branches_differ() {
+    let scene = Scene::new();
+    let main = scene.tree();
+    git(&scene.app, ["checkout", "--quiet", "-b", "other"]);
+    assert_ne!(scene.tree(), main);
+    git(&scene.app, ["checkout", "--quiet", "main"]);
+    assert_eq!(scene.tree(), main);
+}
+
+fn missing_directory() {
+    let scene = Scene::new();
+    let workspaces = scene.workspaces();
+    for (directory, is_there) in [("src", true), ("src/deep", true), ("src/two", false), ("build", false)] {
+        let working_directory = Some(RepoPath::parse(directory).expect("a valid path"));
+        let source = WorkspaceSource { working_directory, ..scene.source() };
+        let request = WorkspaceRequest { source: &source, form: OVERLAY };
+        let reserved = workspaces.reserve(&request).expect("a place is reserved");
+        match workspaces.create(&reserved, &request) {
+            Ok(_) => assert!(is_there, "{directory}"),
+            Err(WorkspaceError::Refused { reason, .. }) => assert!(!is_there && reason.contains(directory), "{reason}"),
+            Err(error) => panic!("{error}"),
+        }
+        workspaces.dispose(&reserved).expect("it is removed");
+    }
+    assert_eq!(fs::read_dir(scene.place.workspaces_root()).expect("it is read").count(), 0);
+}
+
+fn few_inodes() {
+    let scene = Scene::new();
+    let workspaces = scene.workspaces();
+    let workspace = scene.create(&workspaces);
+    let place = &overlay(&workspace).place;
+    let mut found: Vec<_> =
+        fs::read_dir(place).expect("it is read").map(|entry| entry.expect("a name").file_name()).collect();
+    found.sort();
+    assert_eq!(found, ["upper", "work"]);
+    assert_eq!(fs::read_dir(place.join("upper")).expect("it is read").count(), 0);
+    workspaces.dispose(&workspace.state).expect("it is removed");
+    assert!(!place.exists());
+}
+
+fn submodules() {
+    let place = Place::new();
+    let inner = place.repository("inner");
+    fs::write(inner.join("inside"), "x\n").expect("a file is written");
+    commit(&inner);
+    let app = place.repository("app");
+    git(&app, ["submodule", "--quiet", "add", "../inner", "vendor/inner"]);
+    commit(&app);
+    let scene = Scene { app: place.join("clone"), place };
+    git(scene.place.path(), ["clone", "--quiet", "app", "clone"]);
+    let workspaces = scene.workspaces();
+    let without = scene.create(&workspaces);
+    assert!(without.notices.iter().any(|notice| notice.contains("vendor/inner")), "{:?}", without.notices);
+    assert_eq!(fs::read_dir(overlay(&without).lowers[0].join("vendor/inner")).expect("it is read").count(), 0);
+    workspaces.dispose(&without.state).expect("it is removed");
+    drop(workspaces);
+    git(&scene.app, ["submodule", "--quiet", "update", "--init"]);
+    let workspaces = scene.workspaces();
+    let with = scene.create(&workspaces);
+    assert_eq!(with.notices, Vec::<String>::new());
+    let root = mounted(overlay(&with));
+    assert_eq!(fs::read(root.join("vendor/inner/inside")).expect("it is read"), b"x\n");
+}
