@@ -106,10 +106,8 @@ impl Walk {
     /// The next path of the commit that the walk has passed by, up to `path` or to the end.
     fn next_deleted(&mut self, path: Option<&[u8]>) -> io::Result<Option<Found>> {
         loop {
-            let passed = match path {
-                Some(path) => self.base.take_before(path)?,
-                None => self.base.take()?,
-            };
+            let is_passed = self.base.next_path().is_some_and(|next| path.is_none_or(|path| next < path));
+            let passed = if is_passed { self.base.take()? } else { None };
             match passed {
                 None => return Ok(None),
                 Some(entry) if self.is_unknown(entry.path.as_bytes()) => {}
