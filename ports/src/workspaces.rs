@@ -160,6 +160,9 @@ impl WorkspaceError {
 /// - Disposing removes everything, whatever the modes inside; disposing twice is fine.
 /// - A killed creation is disposed from its state.
 pub trait Workspaces: Send + Sync {
+    /// The directory that they lie in, which need not be there yet.
+    fn directory(&self) -> &Path;
+
     /// Chooses where the next Workspace goes, before anything is made there: its state, to be noted first.
     fn reserve(&self, request: &WorkspaceRequest<'_>) -> Result<Vec<u8>, WorkspaceError>;
 

@@ -31,9 +31,16 @@ pub(crate) struct Seen {
     pub(crate) device: u64,
     /// Bytes that it takes on disk; fewer than its size for a file with holes.
     pub(crate) allocated: u64,
+    /// The number of the device that a device file stands for.
+    pub(crate) represents: u64,
 }
 
 impl Seen {
+    /// Whether it is the character device 0:0, with which an overlay marks a name as gone.
+    pub(crate) fn is_whiteout(&self) -> bool {
+        SFlag::from_bits_truncate(self.stat.mode & SFlag::S_IFMT.bits()) == SFlag::S_IFCHR && self.represents == 0
+    }
+
     /// Its kind.
     pub(crate) fn kind(&self) -> Kind {
         match SFlag::from_bits_truncate(self.stat.mode & SFlag::S_IFMT.bits()) {
@@ -49,7 +56,8 @@ impl Seen {
     fn of(raw: &RawStat) -> Self {
         let stat = FileStat::of_stat(raw);
         // st_blocks counts units of 512 bytes whatever the file system's own blocks are. See stat(3type).
-        Self { stat, device: raw.st_dev, allocated: raw.st_blocks.unsigned_abs().saturating_mul(512) }
+        let allocated = raw.st_blocks.unsigned_abs().saturating_mul(512);
+        Self { stat, device: raw.st_dev, allocated, represents: raw.st_rdev }
     }
 }
 

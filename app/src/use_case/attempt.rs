@@ -112,7 +112,8 @@ pub(crate) fn attempt(
     let source = follow_up::source(ports, request)?;
     let (backend, effective) = choose::choose(ports.backends, &request.policy.sandbox)
         .map_err(|failure| failure.while_doing(preflight_of(request.kind)))?;
-    let form = choose::form(request, backend).map_err(|failure| failure.while_doing(preflight_of(request.kind)))?;
+    let form =
+        choose::form(ports, request, backend).map_err(|failure| failure.while_doing(preflight_of(request.kind)))?;
     let mut record = draft::draft(ports, request, source, effective);
     let mut attempt = ports.attempts.begin(&record)?;
     let wanted = WorkspaceRequest { source: &record.source.clone(), form };

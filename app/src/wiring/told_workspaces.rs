@@ -3,7 +3,7 @@
 use crate::output::console::Console;
 use crate::output::working::Working;
 use isobox_ports::{CaptureSink, Workspace, WorkspaceError, WorkspaceMount, WorkspaceRequest, Workspaces};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Workspaces whose long operations are told of while they go on.
 pub(crate) struct ToldWorkspaces<'a> {
@@ -14,6 +14,10 @@ pub(crate) struct ToldWorkspaces<'a> {
 }
 
 impl Workspaces for ToldWorkspaces<'_> {
+    fn directory(&self) -> &Path {
+        self.inner.directory()
+    }
+
     fn reserve(&self, request: &WorkspaceRequest<'_>) -> Result<Vec<u8>, WorkspaceError> {
         self.inner.reserve(request)
     }

@@ -82,6 +82,10 @@ impl DirectoryWorkspaces {
 }
 
 impl Workspaces for DirectoryWorkspaces {
+    fn directory(&self) -> &Path {
+        &self.root
+    }
+
     fn reserve(&self, _request: &WorkspaceRequest<'_>) -> Result<Vec<u8>, WorkspaceError> {
         let name = format!("ws-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         Ok(self.root.join(name).into_os_string().into_encoded_bytes())

@@ -199,6 +199,8 @@ impl<T> Frame<T> {
 impl Opened {
     fn open(at: &OwnedFd, name: &[u8]) -> Result<Self, Errno> {
         let handle = Rc::new(beneath::open_directory(at, name)?);
+        // Names that can be listed and not looked at tell nothing: the directory is then as unreadable as they are.
+        beneath::look(&handle, b".")?;
         let listing = Listing::read(&handle, b"")?;
         Ok(Self { handle, listing })
     }

@@ -1,14 +1,15 @@
 //! Ignore rules: the Workspace's own `.gitignore` files, read as data. Nothing else ignores anything.
 
 use super::base_content::BaseContent;
-use super::base_cursor::BaseCursor;
-use crate::beneath;
+use super::base_side::BaseSide;
+use crate::beneath::{self, Kind};
 use crate::stat_cache::StatCacheEntry;
 use gix::glob::pattern::Case;
 use gix::glob::search::pattern::{List, Mapping};
 use gix::ignore::search::{Ignore, pattern_matching_relative_path};
 use isobox_domain::change::{Mode, NotCapturedReason, RuleOrigin};
 use isobox_domain::repo_path::RepoPath;
+use nix::errno::Errno;
 use std::cell::{Cell, OnceCell};
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
@@ -45,25 +46,35 @@ pub(super) struct Rules {
 impl Rules {
     /// Reads the rules of the directory open as `directory`, whose path is `path` (empty for the root).
     ///
-    /// A `.gitignore` that is no regular file, cannot be read or is over the budget has no rules.
+    /// A `.gitignore` that is no regular file, cannot be read or is over the budget has no rules. Where the directory does
+    /// not name one and hides nothing, the commit's is the Workspace's.
     pub(super) fn read(
         directory: &OwnedFd,
         path: &[u8],
-        base: &BaseCursor,
+        base: &BaseSide,
+        content: &mut BaseContent<'_>,
         budget: &Budget,
     ) -> io::Result<Option<Rc<Self>>> {
         let prefix = if path.is_empty() { Vec::new() } else { [path, b"/"].concat() };
         let Ok(file) = RepoPath::parse([&prefix, RULE_FILE].concat()) else { return Ok(None) };
-        let Ok(opened) = beneath::open_file(directory, RULE_FILE) else { return Ok(None) };
-        let mut text = Vec::new();
         let limit = budget.0.get();
-        if opened.take(limit + 1).read_to_end(&mut text).is_err() || text.len() as u64 > limit {
-            return Ok(None);
-        }
-        let base = base.find(file.as_bytes())?;
-        budget.0.set(limit - text.len() as u64);
+        let (text, base, base_text) = match beneath::look(directory, RULE_FILE) {
+            Ok(seen) if seen.kind() == Kind::File => {
+                let Some(text) = read_file(directory, limit) else { return Ok(None) };
+                (text, base.find(file.as_bytes())?, OnceCell::new())
+            }
+            Err(Errno::ENOENT) if !base.is_hidden(file.as_bytes()) => {
+                let Some(entry) = base.find(file.as_bytes())?.filter(|entry| entry.stat.size <= limit) else {
+                    return Ok(None);
+                };
+                let text = read_base(&entry, content);
+                (text.clone(), Some(entry), OnceCell::from(text))
+            }
+            _ => return Ok(None),
+        };
+        budget.0.set(limit.saturating_sub(text.len() as u64));
         let list = List { patterns: parse(&text), source: None, base: (!prefix.is_empty()).then(|| prefix.into()) };
-        Ok(Some(Rc::new(Self { file, text, list, base, base_text: OnceCell::new(), budget: budget.clone() })))
+        Ok(Some(Rc::new(Self { file, text, list, base, base_text, budget: budget.clone() })))
     }
 
     fn line(&self, number: usize) -> &[u8] {
@@ -138,6 +149,12 @@ fn parse(text: &[u8]) -> Vec<Mapping<gix::ignore::Kind>> {
 fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     text.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+}
+
+fn read_file(directory: &OwnedFd, limit: u64) -> Option<Vec<u8>> {
+    let mut text = Vec::new();
+    beneath::open_file(directory, RULE_FILE).ok()?.take(limit + 1).read_to_end(&mut text).ok()?;
+    (text.len() as u64 <= limit).then_some(text)
 }
 
 /// A rule file of the commit that cannot be read has no rules: what the Workspace has is then the workload's.

@@ -6,14 +6,18 @@
 
 mod base_content;
 mod base_cursor;
+mod base_side;
 mod content;
 mod descent;
 mod ignore;
 mod listing;
+mod lower_git;
+mod marks;
 mod old;
 mod own_git;
 mod renames;
 mod tar;
+mod tree;
 mod walk;
 
 use crate::GixRepository;
@@ -29,13 +33,11 @@ use isobox_domain::escape::Escaped;
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::repo_path::RepoPath;
 use isobox_ports::{CaptureSink, Cause, StoreError, StoreErrorKind, WorkspaceError, WorkspaceMount};
-use nix::fcntl::{OFlag, open};
-use nix::sys::stat;
 use old::Old;
 use renames::{Candidates, Renames};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::Path;
+use tree::Tree;
 use walk::{Entry, Found, Walk};
 
 /// What isobox keeps of how a Workspace was made, where no workload writes.
@@ -63,14 +65,17 @@ pub(crate) fn capture(
         Some(GitOid::Sha256(_)) => Kind::Sha256,
         _ => Kind::Sha1,
     };
-    let place = Place { root: host_path, stat_cache: made_from.stat_cache, packs: &base.packs, hash };
+    let tree = Tree::open(mounted).map_err(|error| failure(&format!("read the workspace at {shown}"), error))?;
+    let place = Place { host_path, tree, stat_cache: made_from.stat_cache, packs: &base.packs, hash };
     capture_place(&place, BaseContent::new(&base, repository), sink)
 }
 
 /// Where a Workspace lies, and what it was made from.
 struct Place<'a> {
     /// Its root.
-    root: &'a Path,
+    host_path: &'a Path,
+    /// What walks go through.
+    tree: Tree,
     /// The stat cache of its checkout.
     stat_cache: &'a Path,
     /// The packs that were put into its `.git`.
@@ -84,14 +89,14 @@ fn capture_place(
     mut content: BaseContent<'_>,
     sink: &mut dyn CaptureSink,
 ) -> Result<(), WorkspaceError> {
-    let survey = survey(place)?;
+    let survey = survey(place, &mut content)?;
     let renames = survey.candidates.match_up(&mut content);
     let mut capture = Capture { place, content, sink, renames, holes_left: content::MAX_HOLE_BYTES };
     if survey.is_clean {
         return capture.own_git();
     }
-    let mut walk = start(place)?;
-    while let Some(found) = walk.next().map_err(|error| walk_failure(place, error))? {
+    let mut walk = start(place, &mut capture.content)?;
+    while let Some(found) = walk.next(&mut capture.content).map_err(|error| walk_failure(place, error))? {
         capture.found(found)?;
     }
     Ok(())
@@ -105,10 +110,10 @@ struct Survey {
 }
 
 /// Walks once to know what is deleted before the first added path is told.
-fn survey(place: &Place<'_>) -> Result<Survey, WorkspaceError> {
+fn survey(place: &Place<'_>, content: &mut BaseContent<'_>) -> Result<Survey, WorkspaceError> {
     let mut survey = Survey { candidates: Candidates::default(), is_clean: true };
-    let mut walk = start(place)?;
-    while let Some(found) = walk.next().map_err(|error| walk_failure(place, error))? {
+    let mut walk = start(place, content)?;
+    while let Some(found) = walk.next(content).map_err(|error| walk_failure(place, error))? {
         survey.is_clean &= matches!(found, Found::GitDirectory);
         match found {
             Found::Deleted(entry, _) => survey.candidates.note_deleted(entry),
@@ -119,17 +124,12 @@ fn survey(place: &Place<'_>) -> Result<Survey, WorkspaceError> {
     Ok(survey)
 }
 
-fn start(place: &Place<'_>) -> Result<Walk, WorkspaceError> {
-    open_root(place.root).and_then(|root| Walk::new(root, place.stat_cache)).map_err(|error| walk_failure(place, error))
-}
-
-fn open_root(root: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-    Ok(open(root, flags, stat::Mode::empty())?)
+fn start(place: &Place<'_>, content: &mut BaseContent<'_>) -> Result<Walk, WorkspaceError> {
+    Walk::new(&place.tree, place.stat_cache, content).map_err(|error| walk_failure(place, error))
 }
 
 fn walk_failure(place: &Place<'_>, error: io::Error) -> WorkspaceError {
-    let operation = format!("read the workspace at {}", Escaped::path(place.root));
+    let operation = format!("read the workspace at {}", Escaped::path(place.host_path));
     failure(&operation, error)
 }
 
@@ -164,8 +164,7 @@ impl Capture<'_> {
     }
 
     fn own_git(&mut self) -> Result<(), WorkspaceError> {
-        let root = open_root(self.place.root).map_err(|error| walk_failure(self.place, error))?;
-        let left = own_git::archive(&root, self.place.packs, self.sink.workspace_git())
+        let left = own_git::archive(&self.place.tree, self.place.packs, self.sink.workspace_git())
             .map_err(|error| sink_failure("store the workspace's own git objects", error.into()))?;
         left.map_or(Ok(()), |reason| self.leave(b".git".to_vec(), reason))
     }

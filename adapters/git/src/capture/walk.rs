@@ -1,9 +1,12 @@
 //! The walk: a Workspace and the pinned commit side by side, giving what may differ in ascending order of path bytes.
 
-use super::base_cursor::BaseCursor;
+use super::base_content::BaseContent;
+use super::base_side::BaseSide;
 use super::descent::{Descent, Opened, Step};
 use super::ignore::{Budget, Rule, Rules};
 use super::listing::is_git;
+use super::marks::Marks;
+use super::tree::Tree;
 use crate::beneath::{self, Kind, Seen};
 use crate::stat_cache::{Freshness, StatCacheEntry};
 use isobox_domain::change::{Mode, NotCapturedReason};
@@ -44,12 +47,12 @@ pub(super) struct Entry {
 /// A walk in progress.
 pub(super) struct Walk {
     descent: Descent<Place>,
-    base: BaseCursor,
+    base: BaseSide,
+    /// In an upper directory, how to tell what it hides.
+    marks: Option<Marks>,
     /// The file system of the root.
     device: u64,
     budget: Budget,
-    /// Prefixes of directories about which nothing is known, so that nothing in them counts as deleted.
-    unknown: Vec<Vec<u8>>,
     /// A name that comes next, once all paths of the commit before it were given.
     pending: Option<(Vec<u8>, usize)>,
     found: VecDeque<Found>,
@@ -71,49 +74,38 @@ struct Name<'a> {
 }
 
 impl Walk {
-    /// Starts a walk through the directory `root`, beside the stat cache at `stat_cache`.
-    pub(super) fn new(root: OwnedFd, stat_cache: &Path) -> io::Result<Self> {
-        let base = BaseCursor::open(stat_cache)?;
+    /// Starts a walk through `tree`, beside the stat cache at `stat_cache`.
+    pub(super) fn new(tree: &Tree, stat_cache: &Path, content: &mut BaseContent<'_>) -> io::Result<Self> {
+        let (root, marks) = (tree.root.try_clone()?, tree.marks);
+        let mut base = BaseSide::open(stat_cache)?;
+        if marks.is_none() {
+            base.hide(Vec::new());
+        }
         let device = beneath::look_at_open(&root)?.device;
         let budget = Budget::default();
-        let rules = Rules::read(&root, b"", &base, &budget)?;
+        let rules = Rules::read(&root, b"", &base, content, &budget)?;
         let descent = Descent::new(root, Place { rules, ignored_by: None })?;
-        Ok(Self { descent, base, device, budget, unknown: Vec::new(), pending: None, found: VecDeque::new() })
+        Ok(Self { descent, base, marks, device, budget, pending: None, found: VecDeque::new() })
     }
 
     /// What comes next; `None` at the end.
-    pub(super) fn next(&mut self) -> io::Result<Option<Found>> {
+    pub(super) fn next(&mut self, content: &mut BaseContent<'_>) -> io::Result<Option<Found>> {
         loop {
             if let Some(found) = self.found.pop_front() {
                 return Ok(Some(found));
             }
             if let Some((path, name_start)) = self.pending.take() {
-                if let Some(deleted) = self.next_deleted(Some(&path))? {
+                if let Some(entry) = self.base.next_deleted(Some(&path))? {
                     self.pending = Some((path, name_start));
-                    return Ok(Some(deleted));
+                    return Ok(Some(self.deleted(entry)));
                 }
-                self.pass(&path, name_start)?;
+                self.pass(&path, name_start, content)?;
                 continue;
             }
             match self.descent.next() {
-                None => return self.next_deleted(None),
+                None => return Ok(self.base.next_deleted(None)?.map(|entry| self.deleted(entry))),
                 Some(Step::Name { path, name_start }) => self.pending = Some((path, name_start)),
                 Some(Step::Lost { path, errno }) => self.lose(path, errno)?,
-            }
-        }
-    }
-
-    /// The next path of the commit that the walk has passed by, up to `path` or to the end.
-    fn next_deleted(&mut self, path: Option<&[u8]>) -> io::Result<Option<Found>> {
-        loop {
-            let passed = match path {
-                Some(path) => self.base.take_before(path)?,
-                None => self.base.take()?,
-            };
-            match passed {
-                None => return Ok(None),
-                Some(entry) if self.is_unknown(entry.path.as_bytes()) => {}
-                Some(entry) => return Ok(Some(self.deleted(entry))),
             }
         }
     }
@@ -123,12 +115,7 @@ impl Walk {
         Found::Deleted(entry, submodule)
     }
 
-    fn is_unknown(&mut self, path: &[u8]) -> bool {
-        self.unknown.retain(|prefix| path < prefix.as_slice() || path.starts_with(prefix));
-        self.unknown.iter().any(|prefix| path.starts_with(prefix))
-    }
-
-    fn pass(&mut self, path: &[u8], name_start: usize) -> io::Result<()> {
+    fn pass(&mut self, path: &[u8], name_start: usize, content: &mut BaseContent<'_>) -> io::Result<()> {
         let base = self.base.take_at(path)?;
         if path == b".git" {
             self.found.push_back(Found::GitDirectory);
@@ -138,12 +125,17 @@ impl Walk {
         let looked = self.descent.handle().and_then(|directory| Ok((beneath::look(&directory, name)?, directory)));
         match looked {
             Err(errno) => self.leave_unknown(path, unreadable(errno))?,
-            Ok((seen, directory)) => self.classify(Name { path, name, directory, seen }, base)?,
+            Ok((seen, directory)) => self.classify(Name { path, name, directory, seen }, base, content)?,
         }
         Ok(())
     }
 
-    fn classify(&mut self, name: Name<'_>, base: Option<StatCacheEntry>) -> io::Result<()> {
+    fn classify(
+        &mut self,
+        name: Name<'_>,
+        base: Option<StatCacheEntry>,
+        content: &mut BaseContent<'_>,
+    ) -> io::Result<()> {
         if name.seen.device != self.device {
             return self.leave_unknown(name.path, NotCapturedReason::OtherFileSystem);
         }
@@ -154,9 +146,17 @@ impl Walk {
                 return Ok(());
             }
         };
+        if self.is_whiteout(&name, base.as_ref())? {
+            self.found.extend(base.map(|base| self.deleted(base)));
+            self.hide_below(name.path);
+            return Ok(());
+        }
+        if name.seen.kind() != Kind::Directory {
+            self.hide_below(name.path);
+        }
         match name.seen.kind() {
             Kind::File | Kind::Symlink => self.file(name, path, base),
-            Kind::Directory => self.directory(name, base)?,
+            Kind::Directory => self.directory(name, base, content)?,
             Kind::Fifo => self.special(name.path, base, NotCapturedReason::Fifo),
             Kind::Socket => self.special(name.path, base, NotCapturedReason::Socket),
             Kind::Device => self.special(name.path, base, NotCapturedReason::Device),
@@ -164,8 +164,27 @@ impl Walk {
         Ok(())
     }
 
+    /// Whether the kernel put `name` there in place of what the commit has. Where that has nothing, or nothing of it is to
+    /// be seen, no kernel did, and it is what it looks like.
+    fn is_whiteout(&self, name: &Name<'_>, base: Option<&StatCacheEntry>) -> io::Result<bool> {
+        if self.marks.is_none() || !name.seen.is_whiteout() || self.base.is_hidden(name.path) {
+            return Ok(false);
+        }
+        Ok(base.is_some() || self.base.has_below(name.path)?)
+    }
+
+    /// Hides what the commit has below `path`.
+    fn hide_below(&mut self, path: &[u8]) {
+        if self.marks.is_some() {
+            self.base.hide([path, b"/"].concat());
+        }
+    }
+
     fn file(&mut self, name: Name<'_>, path: RepoPath, base: Option<StatCacheEntry>) {
-        let is_untouched = |base: &StatCacheEntry| base.freshness == Freshness::Proven && base.stat == name.seen.stat;
+        // In an upper directory nothing is as checkout left it, and an equal inode of another file proves nothing.
+        let is_checkout = self.marks.is_none();
+        let is_untouched =
+            |base: &StatCacheEntry| is_checkout && base.freshness == Freshness::Proven && base.stat == name.seen.stat;
         if base.as_ref().is_some_and(is_untouched) {
             return;
         }
@@ -189,7 +208,12 @@ impl Walk {
         self.leave(path, reason);
     }
 
-    fn directory(&mut self, name: Name<'_>, base: Option<StatCacheEntry>) -> io::Result<()> {
+    fn directory(
+        &mut self,
+        name: Name<'_>,
+        base: Option<StatCacheEntry>,
+        content: &mut BaseContent<'_>,
+    ) -> io::Result<()> {
         let is_submodule = base.as_ref().is_some_and(|base| base.mode == Mode::Submodule);
         self.found.extend(base.filter(|_| !is_submodule).map(|base| self.deleted(base)));
         let is_known = is_submodule || self.base.has_below(name.path)?;
@@ -206,8 +230,13 @@ impl Walk {
             self.leave(name.path, reason);
             return Ok(());
         }
+        match self.marks.map_or(Ok(false), |marks| marks.is_opaque(opened.handle())) {
+            Ok(true) => self.hide_below(name.path),
+            Ok(false) => {}
+            Err(errno) => return self.leave_unknown(name.path, unreadable(errno)),
+        }
         let rules = match rule {
-            None => Rules::read(opened.handle(), name.path, &self.base, &self.budget)?,
+            None => Rules::read(opened.handle(), name.path, &self.base, content, &self.budget)?,
             // Below an ignored directory no rule can include anything again. See gitignore(5).
             Some(_) => None,
         };
@@ -234,7 +263,7 @@ impl Walk {
         }
         // With its slash, as paths between `a` and `a/` have been given already.
         self.leave(&path, unreadable(errno));
-        self.unknown.push(path);
+        self.base.keep_unknown(path);
         Ok(())
     }
 
@@ -246,7 +275,7 @@ impl Walk {
     fn leave_unknown(&mut self, path: &[u8], reason: NotCapturedReason) -> io::Result<()> {
         self.leave(path, reason);
         if self.base.has_below(path)? {
-            self.unknown.push([path, b"/"].concat());
+            self.base.keep_unknown([path, b"/"].concat());
         }
         Ok(())
     }

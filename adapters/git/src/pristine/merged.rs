@@ -1,8 +1,7 @@
 //! The stat cache and the index of a layer: those of the copy below with what differs, as streams.
 
 use super::held::Held;
-use crate::fields::open_regular;
-use crate::stat_cache::{StatCacheEntry, StatCacheReader, StatCacheWriter};
+use crate::stat_cache::{StatCache, StatCacheEntry, StatCacheWriter};
 use crate::workspace::checkout::Made;
 use crate::workspace::creation;
 use crate::workspace::failure;
@@ -13,7 +12,7 @@ use isobox_domain::git_oid::GitOid;
 use isobox_domain::repo_path::RepoPath;
 use isobox_ports::WorkspaceError;
 use std::collections::BTreeSet;
-use std::io::{self, BufReader};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 
 /// What a layer changes in the copy that it lies on.
@@ -57,8 +56,8 @@ impl Merge<'_> {
             .zip(self.made)
             .map(|(tracked, made)| (creation::entry(tracked, made, created), *made))
             .peekable();
-        for entry in StatCacheReader::new(BufReader::new(open_regular(&self.lower.stat_cache())?))? {
-            let entry = entry?;
+        let mut below = StatCache::open(&self.lower.stat_cache())?.first()?;
+        while let Some(entry) = below.take()? {
             while let Some((earlier, made)) = own.next_if(|(own, _)| own.path < entry.path) {
                 out.add(&earlier, &made)?;
             }

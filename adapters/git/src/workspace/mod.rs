@@ -29,7 +29,7 @@ use isobox_ports::{
 use layout::{Layout, Over};
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Workspaces below one directory of isobox's own, made from a trusted repository by gix: plain directories, and overlays
@@ -121,6 +121,10 @@ impl GixWorkspaces {
 }
 
 impl Workspaces for GixWorkspaces {
+    fn directory(&self) -> &Path {
+        &self.workspaces_root
+    }
+
     fn reserve(&self, request: &WorkspaceRequest<'_>) -> Result<Vec<u8>, WorkspaceError> {
         let WorkspaceRequest { source, form } = request;
         let over = match (form, &self.cache) {

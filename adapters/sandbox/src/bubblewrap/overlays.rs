@@ -158,6 +158,7 @@ fn run_trial(backend: &BubblewrapBackend, overlay: &Overlay, script: &str) -> Re
         asked: SandboxPolicy::default(),
         controls: capabilities.controls,
         limitations: capabilities.limitations,
+        workspace: None,
     };
     let mount = WorkspaceMount::Overlay(overlay.clone());
     let request =

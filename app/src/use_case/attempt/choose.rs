@@ -25,14 +25,19 @@ pub(super) fn choose<'a>(
 }
 
 /// The form of the Workspace that was asked for, which `backend` has to be able to mount.
-pub(super) fn form(request: &TaskRequest, backend: &dyn RuntimeBackend) -> Result<WorkspaceForm, Failure> {
-    let overlay = |kind| WorkspaceForm::Overlay { kind, memory: None };
+pub(super) fn form(
+    ports: &Ports<'_>,
+    request: &TaskRequest,
+    backend: &dyn RuntimeBackend,
+) -> Result<WorkspaceForm, Failure> {
+    let overlay =
+        || Ok(WorkspaceForm::Overlay { kind: backend.overlay(Some(ports.workspaces.directory()))?, memory: None });
     match request.workspace {
         WorkspaceChoice::Named(WorkspaceKind::Copy) => Ok(WorkspaceForm::Copy),
         // Whoever wants to keep a Workspace wants the files.
         WorkspaceChoice::Auto if request.retention == Retention::Retain => Ok(WorkspaceForm::Copy),
-        WorkspaceChoice::Auto => Ok(backend.overlay().map_or(WorkspaceForm::Copy, overlay)),
-        WorkspaceChoice::Named(WorkspaceKind::Overlay) => backend.overlay().map(overlay).map_err(|why| {
+        WorkspaceChoice::Auto => Ok(overlay().unwrap_or(WorkspaceForm::Copy)),
+        WorkspaceChoice::Named(WorkspaceKind::Overlay) => overlay().map_err(|why: String| {
             Failure::new(FailureKind::General, format!("the workspace cannot be an overlay here: {why}"))
                 .with_hint("without --workspace, or with --workspace copy, it has files of its own")
         }),
