@@ -7,12 +7,14 @@
 mod killed;
 #[path = "overlays/memory.rs"]
 mod memory;
+#[path = "overlays/refused.rs"]
+mod refused;
 mod stand;
 
 use isobox_domain::policy::WorkspaceExposure;
 use isobox_ports::contract::host_probe::listing;
-use isobox_ports::{LaunchError, OverlayKind, RuntimeBackend, WorkspaceMount};
-use isobox_sandbox::{BubblewrapBackend, HostBackend};
+use isobox_ports::{OverlayKind, RuntimeBackend, WorkspaceMount};
+use isobox_sandbox::BubblewrapBackend;
 use libtest_mimic::{Arguments, Failed, Trial};
 use stand::{SELF_INSIDE, Stand};
 use std::ffi::CString;
@@ -34,7 +36,7 @@ const CASES: &[(&str, Case)] = &[
     ("a_read_only_overlay_cannot_be_written", a_read_only_overlay_cannot_be_written),
     ("the_same_overlay_can_be_launched_again", the_same_overlay_can_be_launched_again),
     ("another_launch_does_not_see_the_mount", another_launch_does_not_see_the_mount),
-    ("what_cannot_be_mounted_refuses_the_launch", what_cannot_be_mounted_refuses_the_launch),
+    ("what_cannot_be_mounted_refuses_the_launch", refused::what_cannot_be_mounted_refuses_the_launch),
     ("what_was_written_in_memory_is_read_afterwards", memory::what_was_written_in_memory_is_read_afterwards),
     ("memory_holds_as_many_bytes_as_it_was_given", memory::memory_holds_as_many_bytes_as_it_was_given),
     ("memory_holds_as_many_files_as_it_was_given", memory::memory_holds_as_many_files_as_it_was_given),
@@ -58,8 +60,8 @@ fn run_cases() {
     let backend = Arc::new(BubblewrapBackend::new());
     let found = backend.overlay(Some(&std::env::temp_dir()));
     let mut trials = vec![
-        Trial::test("host::an_overlay_is_refused", refused_by_host),
-        Trial::test("a_refusal_and_a_kind_are_remembered", remembered),
+        Trial::test("host::an_overlay_is_refused", refused::refused_by_host),
+        Trial::test("a_refusal_and_a_kind_are_remembered", refused::remembered),
     ];
     for kind in [OverlayKind::Privileged, OverlayKind::Unprivileged] {
         // Who may mount may do without, too.
@@ -166,7 +168,7 @@ fn no_lower_can_be_changed(stand: &mut Stand<'_>) -> Result<(), Failed> {
     let lower = fill(stand)?;
     let before = listing(&lower);
     let script = "for file in file directory/file program; do \
-            exec 3<> $file; echo x >&3; exec 3>&-; echo x >> $file; chmod 777 $file; touch -d @1 $file; \
+            exec 4< $file 3<> $file; echo x >&3; echo x >> /proc/self/fd/4; exec 3>&- 4>&-; echo x >> $file; chmod 777 $file; touch -d @1 $file; \
             ln $file $file-link && echo x >> $file-link; : > $file; \
             dd if=/dev/zero of=$file bs=1 count=1 conv=notrunc 2> /dev/null; truncate -s 9 $file; done; \
         chmod 777 . directory; touch directory; mv directory moved; rm -rf moved file; mkdir file; ln -s program link; \
@@ -280,61 +282,4 @@ fn mounted_by(place: &Path) -> Vec<String> {
         fs::read_to_string(process.path().join("mountinfo")).is_ok_and(|mounts| mounts.contains(&place))
     };
     processes.filter(holds).map(|process| process.file_name().to_string_lossy().into_owned()).collect()
-}
-
-fn what_cannot_be_mounted_refuses_the_launch(stand: &mut Stand<'_>) -> Result<(), Failed> {
-    let whole = stand.overlay().clone();
-    let cache = tempfile::TempDir::new()?;
-    let backend = BubblewrapBackend::remembering(cache.path());
-    backend.overlay(Some(&std::env::temp_dir()))?;
-    for (missing, is_file) in [(&whole.lowers[0], false), (&whole.upper(), false), (&whole.work(), true)] {
-        let aside = stand.host_path().join("aside");
-        fs::rename(missing, &aside)?;
-        if is_file {
-            fs::write(missing, "")?;
-        }
-        assert!(cache.path().join("overlays").exists() || missing != &whole.lowers[0]);
-        let mut on_overlay = Stand::new(&backend)?;
-        on_overlay.mount = stand.mount.clone();
-        let launched = on_overlay.launch(&["true"]).map(drop);
-        let Err(LaunchError::Refused { reason, .. }) = launched else { return Err(format!("{launched:?}").into()) };
-        assert!(reason.contains(&missing.display().to_string()), "{reason}");
-        assert!(!cache.path().join("overlays").exists(), "it is still believed that overlays can be mounted");
-        fs::remove_file(missing).ok();
-        fs::rename(&aside, missing)?;
-    }
-    Ok(())
-}
-
-// ---- without a Sandbox ----
-
-fn refused_by_host() -> Result<(), Failed> {
-    let backend = HostBackend::new();
-    let stand = Stand::on_overlay(&backend, OverlayKind::Unprivileged, None)?;
-    let launched = stand.launch(&["true"]).map(drop);
-    assert!(matches!(&launched, Err(LaunchError::Refused { .. })), "{launched:?}");
-    assert!(backend.overlay(None).is_err());
-    Ok(())
-}
-
-/// What was found is not tried again, and a directory in which nothing can be made is refused.
-fn remembered() -> Result<(), Failed> {
-    let (cache, at) = (tempfile::TempDir::new()?, tempfile::TempDir::new()?);
-    let first = BubblewrapBackend::remembering(cache.path()).overlay(Some(at.path()));
-    let tried = at.path().metadata()?.mtime_nsec();
-    assert_eq!(fs::read_dir(at.path())?.count(), 0);
-    assert_eq!(BubblewrapBackend::remembering(cache.path()).overlay(Some(at.path())), first);
-    assert_eq!(at.path().metadata()?.mtime_nsec(), tried);
-    let in_memory = BubblewrapBackend::remembering(cache.path()).overlay(None);
-    assert!(in_memory.is_ok() || first.is_err(), "{in_memory:?}");
-    let kept =
-        fs::read_dir(cache.path())?.flatten().filter(|file| file.file_name().to_string_lossy().contains("overlays"));
-    assert_eq!(kept.count(), 2);
-    let other = tempfile::TempDir::new()?;
-    let made = other.path().join("a/b");
-    assert_eq!(BubblewrapBackend::remembering(cache.path()).overlay(Some(&made)).is_ok(), first.is_ok());
-    assert_eq!(made.metadata()?.mode() & 0o777, 0o700);
-    let nowhere = BubblewrapBackend::new().overlay(Some(Path::new("/proc/nowhere")));
-    assert!(nowhere.as_ref().is_err_and(|reason| reason.contains("/proc/nowhere")), "{nowhere:?}");
-    Ok(())
 }
