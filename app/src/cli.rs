@@ -2,6 +2,7 @@
 
 mod act;
 mod audit;
+mod cache;
 mod doctor;
 mod learn;
 mod list;
@@ -27,6 +28,7 @@ pub(crate) use audit::{
     AuditArguments, AuditCheckArguments, AuditCheckpointArguments, AuditCommand, AuditKeyArguments,
     AuditProveArguments, AuditRebuildArguments,
 };
+pub(crate) use cache::{CacheArguments, CacheCommand, CachePruneArguments, CacheStatArguments};
 pub(crate) use doctor::DoctorArguments;
 pub(crate) use learn::{CompletionsArguments, LearnCommand, ManArguments, ShellName};
 pub(crate) use list::{ListArguments, WhichTasks};
@@ -197,6 +199,9 @@ pub(crate) enum Command {
     /// Look after the task store as a whole
     #[command(after_help = "Examples:\n  isobox store stat\n  isobox store compact\n  isobox store repair --dry-run")]
     Store(StoreArguments),
+    /// Look after the cache of pristine copies, which workspaces lie on
+    #[command(after_help = "Examples:\n  isobox cache stat\n  isobox cache prune --keep-within 14d")]
+    Cache(CacheArguments),
     /// Log what is recorded under a key, so that nothing can be removed or made anew unseen
     #[command(
         after_help = "Examples:\n  isobox audit init-key\n  isobox audit checkpoint > checkpoint\n  isobox audit prove @latest > task.tlog-proof"

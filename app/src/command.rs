@@ -3,6 +3,7 @@
 mod act;
 mod attestation;
 mod audit;
+mod cache;
 mod completion;
 mod doctor;
 mod export;
@@ -94,6 +95,7 @@ fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
         Command::Audit(arguments) => audit::audit(console, &arguments.command),
         Command::Verify(arguments) => verify::verify(console, &arguments),
         Command::Store(arguments) => store::store(console, &arguments.command),
+        Command::Cache(arguments) => cache::cache(console, &arguments.command),
         Command::Update(arguments) => update::update(console, &arguments),
         Command::Version(arguments) => help::version(&arguments),
         Command::Help(arguments) => help::help(&arguments),

@@ -34,9 +34,9 @@ use isobox_domain::masking;
 use isobox_domain::record::RecordedArgument;
 use isobox_domain::source::WorkspaceSource;
 use isobox_domain::task_id::TaskSelector;
-use isobox_git::{GixRepository, GixWorkspaces};
+use isobox_git::{FsWorkspaceCache, GixRepository, GixWorkspaces};
 use isobox_host::{Directories, MaskKey, POLICY_PATH, PrivateFileError, RandomTaskIds, SystemClock};
-use isobox_ports::{Clock, RecordLog};
+use isobox_ports::{Clock, RecordLog, WorkspaceCache};
 use isobox_sandbox::{BubblewrapBackend, HostBackend};
 use isobox_store::{FsTaskStore, FsViews};
 use isobox_v1::{FsExportFile, FsExports, FsV1Directories, V1Json};
@@ -141,7 +141,7 @@ impl Project {
     fn assemble(repository: GixRepository, location: Location) -> Result<Self, Failure> {
         let directories = Directories::from_environment();
         let root = directories.workspaces().map_err(unusable_directory)?;
-        let cache = directories.cache().ok().map(|cache_directory| cache_directory.join(PRISTINE_COPIES));
+        let cache = pristine_copies(&directories).ok();
         let workspaces = GixWorkspaces::new(repository.clone(), root, cache);
         // Without a cache directory every call tries anew whether Sandboxes come up.
         let bubblewrap = directories.cache().map_or_else(
@@ -198,6 +198,15 @@ impl Project {
 pub(crate) fn dispose_retained(root: &Path) -> Result<bool, Failure> {
     let workspaces_root = Directories::from_environment().workspaces().map_err(unusable_directory)?;
     Ok(isobox_git::dispose_retained(&workspaces_root, root)?)
+}
+
+/// The pristine copies of this user.
+pub(crate) fn workspace_cache() -> Result<Box<dyn WorkspaceCache>, Failure> {
+    Ok(Box::new(FsWorkspaceCache::new(pristine_copies(&Directories::from_environment())?)))
+}
+
+fn pristine_copies(directories: &Directories) -> Result<PathBuf, Failure> {
+    Ok(directories.cache().map_err(unusable_directory)?.join(PRISTINE_COPIES))
 }
 
 /// The arguments of a command as they may be kept; see [`Project::masked`].

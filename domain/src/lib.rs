@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod archive_name;
+pub mod cache_limits;
 pub mod change;
 pub mod command;
 pub mod compaction;

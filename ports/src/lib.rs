@@ -40,6 +40,7 @@ mod update_targets;
 mod v1;
 mod verifier;
 mod views;
+mod workspace_cache;
 mod workspaces;
 
 pub use archives::{Archived, Archiver, ArchivingError};
@@ -80,6 +81,7 @@ pub use v1::{
 };
 pub use verifier::{Advance, TellAdvance, Verifier};
 pub use views::{View, Views};
+pub use workspace_cache::{CachedCopy, CopySeal, Eviction, WorkspaceCache};
 pub use workspaces::{
     MemorySize, Overlay, OverlayKind, Workspace, WorkspaceError, WorkspaceForm, WorkspaceMount, WorkspaceRequest,
     Workspaces,

@@ -25,6 +25,7 @@ mod stat_cache;
 mod workspace;
 
 pub use ignored::Kind;
+pub use pristine::FsWorkspaceCache;
 pub use probe::RepositoryProbe;
 pub use repository::GixRepository;
 pub use workspace::{GixWorkspaces, dispose_retained};

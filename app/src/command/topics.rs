@@ -50,10 +50,10 @@ ends. For programs:
 
   --json           one document on standard output with
                    `schema: \"isobox.THING/v1\"`, full ids, and times in UTC:
-                   audit check, audit checkpoint, audit rebuild, diff, doctor,
-                   export, import, list, policy check, policy show, show, store
-                   compact, store prune, store repair, store stat, update,
-                   verify, version, workspace list
+                   audit check, audit checkpoint, audit rebuild, cache prune,
+                   cache stat, diff, doctor, export, import, list, policy check,
+                   policy show, show, store compact, store prune, store repair,
+                   store stat, update, verify, version, workspace list
   --jsonl          the same, one document of schema isobox.task/v1 a line, as
                    they are found: list
   --json-errors    errors on standard error, one document of schema

@@ -5,6 +5,7 @@ mod archive;
 mod attempts;
 mod attestation;
 mod audit;
+mod cache;
 mod completion;
 mod doctor;
 mod forger;

@@ -118,10 +118,12 @@ fn what_was_exported_and_what_an_import_took_over_is_described() {
 }
 
 /// Every command that takes `--json`, and the schema of what it prints then.
-const DOCUMENTS: [(&str, &str); 19] = [
+const DOCUMENTS: [(&str, &str); 21] = [
     ("audit check", "audit-check"),
     ("audit checkpoint", "audit-checkpoint"),
     ("audit rebuild", "audit-rebuild"),
+    ("cache prune", "cache-prune"),
+    ("cache stat", "cache-stat"),
     ("diff", "diff"),
     ("doctor", "doctor"),
     ("export", "export"),

@@ -30,4 +30,5 @@ pub mod v1_directories;
 pub mod v1_format;
 pub mod verifier;
 pub mod views;
+pub mod workspace_cache;
 pub mod workspaces;

@@ -17,6 +17,7 @@ mod store_attempt;
 mod store_collection;
 mod store_compaction;
 mod update_targets;
+mod workspace_cache;
 mod workspaces;
 
 pub use audit_keys::InMemoryAuditKeys;
@@ -30,4 +31,5 @@ pub use repository::InMemoryRepository;
 pub use runtime_backend::{Line, Performance, Scene, ScriptedBackend};
 pub use store::InMemoryStore;
 pub use update_targets::InMemoryUpdateTargets;
+pub use workspace_cache::InMemoryWorkspaceCache;
 pub use workspaces::{DirectoryWorkspaces, Files};

@@ -2,8 +2,10 @@
 
 use super::build;
 use super::delta;
-use super::held::{Found, Held, flock, is_at, is_private, lock};
+use super::held::{Found, Held, is_private};
+use super::leaving::{MAKING, sweep, take_away, turn};
 use super::nearest::nearest;
+use super::upkeep;
 use super::wanted::Wanted;
 use crate::GixRepository;
 use crate::random::random_name;
@@ -12,14 +14,14 @@ use crate::workspace::{disposal, failure};
 use isobox_domain::content::hex;
 use isobox_domain::escape::Escaped;
 use isobox_domain::git_oid::GitOid;
-use isobox_ports::WorkspaceError;
+use isobox_ports::{Eviction, WorkspaceError};
 use nix::fcntl::{Flock, FlockArg};
 use nix::unistd::{getegid, geteuid};
 use std::collections::BTreeMap;
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File};
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -112,7 +114,13 @@ impl PristineCache {
         let _turn = self.wait_for_turn(around).map_err(|error| self.unusable(&error))?;
         match self.look(place).map_err(|error| self.unusable(&error))? {
             Found::Whole(held) => return Ok(held),
-            Found::Damaged => take_away(place).map_err(|error| self.unusable(&error))?,
+            Found::Damaged => match take_away(place, || Ok(true)).map_err(|error| self.unusable(&error))? {
+                Eviction::Removed => {}
+                Eviction::InUse | Eviction::LainOn => {
+                    let why = "the pristine copy is damaged, and another process uses it";
+                    return Err(self.unusable(&io::Error::new(ErrorKind::WouldBlock, why)));
+                }
+            },
             Found::Nothing => {}
         }
         // Nobody else makes anything while it is this one's turn: what is there was left by one that was killed.
@@ -122,7 +130,10 @@ impl PristineCache {
             _ => self.unusable(&error),
         })?;
         match made {
-            Found::Whole(held) => Ok(held),
+            Found::Whole(held) => {
+                upkeep::begin(&self.directory);
+                Ok(held)
+            }
             Found::Damaged | Found::Nothing => {
                 Err(self.unusable(&io::Error::other("what was made there did not stay")))
             }
@@ -138,7 +149,8 @@ impl PristineCache {
     ) -> Result<Found, WorkspaceError> {
         let name = random_name().map_err(|e| failure("choose a name for a pristine copy", e))?;
         let making = around.join(format!("{MAKING}{name}"));
-        let made = make_in(&making, &name, wanted, repository).and_then(|()| {
+        // Whatever it lies on stays locked until it is in its place, where it can be seen that it lies on that.
+        let made = make_in(&making, &name, wanted, repository).and_then(|_lower| {
             std::fs::rename(&making, place).map_err(|e| failure("put the pristine copy in its place", e))
         });
         made.inspect_err(|_| {
@@ -152,20 +164,16 @@ impl PristineCache {
     ///
     /// One at a time, for the next is made from the one before it.
     fn wait_for_turn(&self, around: &Path) -> io::Result<Flock<File>> {
-        DirBuilder::new().recursive(true).mode(0o700).create(around)?;
-        for directory in [&self.directory, around] {
-            if !is_private(&std::fs::metadata(directory)?) {
-                let why = "it is not a private directory of this user";
-                return Err(io::Error::new(ErrorKind::PermissionDenied, why));
-            }
-        }
-        let host_path = around.join("lock");
         loop {
-            let mut options = OpenOptions::new();
-            let file = options.write(true).create(true).truncate(false).mode(0o600).open(&host_path)?;
-            let locked = flock(file, FlockArg::LockExclusive)?;
-            if is_at(&host_path, &locked)? {
-                return Ok(locked);
+            DirBuilder::new().recursive(true).mode(0o700).create(around)?;
+            for directory in [&self.directory, around] {
+                if !is_private(&std::fs::metadata(directory)?) {
+                    let why = "it is not a private directory of this user";
+                    return Err(io::Error::new(ErrorKind::PermissionDenied, why));
+                }
+            }
+            if let Some(turn) = turn(around, FlockArg::LockExclusive)? {
+                return Ok(turn);
             }
         }
     }
@@ -182,56 +190,25 @@ impl PristineCache {
     }
 }
 
-/// Makes a copy in `making`, as a layer on another one if there is one that is near enough.
-fn make_in(making: &Path, id: &str, wanted: &Wanted, repository: &GixRepository) -> Result<(), WorkspaceError> {
+/// Makes a copy in `making`, as a layer on another one if there is one that is near enough: that one.
+fn make_in(
+    making: &Path,
+    id: &str,
+    wanted: &Wanted,
+    repository: &GixRepository,
+) -> Result<Option<Arc<Held>>, WorkspaceError> {
     let around = making.parent().unwrap_or(Path::new("/"));
     // What cannot be looked at is no help, and no harm.
     if let Some(lower) = nearest(around, wanted, repository).unwrap_or_default() {
         match delta::upon(&lower, making, id, wanted, repository) {
-            Ok(true) => return Ok(()),
+            Ok(true) => return Ok(Some(lower)),
             Err(error @ (WorkspaceError::Refused { .. } | WorkspaceError::Full { .. })) => return Err(error),
             // A file system without whiteouts, or damage that the look at the other copy did not find.
             Ok(false) | Err(WorkspaceError::Io { .. }) => {}
         }
         disposal::remove(making).map_err(|e| failure("remove half a pristine copy", e))?;
     }
-    build::whole(making, id, wanted, repository)
-}
-
-/// How the name of half a copy begins that is being made.
-const MAKING: &str = ".making-";
-/// How the name of a copy begins that is being removed.
-const GONE: &str = ".gone-";
-
-/// Removes the copy at `place`, unless somebody uses it.
-fn take_away(place: &Path) -> io::Result<()> {
-    let locked = match lock(place, FlockArg::LockExclusiveNonblock) {
-        Ok(locked) => locked,
-        Err(error) if error.kind() == ErrorKind::WouldBlock => {
-            return Err(io::Error::new(
-                ErrorKind::WouldBlock,
-                "the pristine copy is damaged, and another process uses it",
-            ));
-        }
-        Err(error) => return Err(error),
-    };
-    let Some(locked) = locked else { return Ok(()) };
-    let gone = place.with_file_name(format!("{GONE}{}", random_name()?));
-    std::fs::rename(place, &gone)?;
-    drop(locked);
-    disposal::remove(&gone)
-}
-
-/// Removes what was being made or removed in `around`.
-fn sweep(around: &Path) -> io::Result<()> {
-    for entry in std::fs::read_dir(around)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        if [MAKING, GONE].iter().any(|prefix| name.as_bytes().starts_with(prefix.as_bytes())) {
-            disposal::remove(&entry.path())?;
-        }
-    }
-    Ok(())
+    build::whole(making, id, wanted, repository).map(|()| None)
 }
 
 /// Sixteen hex digits that stand for `parts`.

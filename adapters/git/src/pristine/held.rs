@@ -71,7 +71,7 @@ impl Held {
 
     fn take_alone(place: &Path, looks: usize) -> io::Result<Result<Self, Found>> {
         let Some(directory) = lock(place, FlockArg::LockShared)? else { return Ok(Err(Found::Nothing)) };
-        Ok(match Seal::load(&place.join("seal")).filter(|seal| is_whole(&directory, seal, looks)) {
+        Ok(match whole_seal(&directory, place, looks) {
             Some(seal) => {
                 note_use(&directory);
                 Ok(Self { place: place.to_owned(), seal, _lock: directory, below: vec![] })
@@ -180,6 +180,12 @@ pub(crate) fn is_at(place: &Path, file: &File) -> io::Result<bool> {
 /// Whether others than this user can change what is in a directory.
 pub(crate) fn is_private(directory: &Metadata) -> bool {
     directory.uid() == geteuid().as_raw() && directory.mode() & 0o022 == 0
+}
+
+/// The seal of the copy at `place`, whose open directory is `directory`, if it is whole: after a look at so many of its
+/// files.
+pub(super) fn whole_seal(directory: &File, place: &Path, looks: usize) -> Option<Seal> {
+    Seal::load(&place.join("seal")).filter(|seal| is_whole(directory, seal, looks))
 }
 
 fn is_whole(directory: &File, seal: &Seal, looks: usize) -> bool {

@@ -17,11 +17,14 @@ mod cache;
 mod delta;
 mod difference;
 mod held;
+mod leaving;
 mod merged;
 mod nearest;
 mod seal;
+mod upkeep;
 mod wanted;
 
 pub(crate) use cache::{PristineCache, Unprepared};
 pub(crate) use held::Held;
+pub use upkeep::FsWorkspaceCache;
 pub(crate) use wanted::Wanted;

@@ -3,6 +3,7 @@
 #[path = "../fixture/mod.rs"]
 mod fixture;
 
+mod eviction;
 mod layers;
 mod retained;
 mod scale;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
             trouble::trials(),
             retained::trials(),
             layers::trials(),
+            eviction::trials(),
             scale::trials(),
         ];
         all.into_iter().flatten().collect()
