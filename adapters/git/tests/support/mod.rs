@@ -1,13 +1,17 @@
 //! What tests of Workspaces share: repositories made by `git`, a Workspace, and a sink that keeps everything.
 #![allow(dead_code, unreachable_pub, reason = "each test target uses a part of it")]
 
+pub mod edits;
+pub mod overlay;
+
 use isobox_domain::change::{Change, ChangeLine, NotCaptured, NotCapturedReason};
 use isobox_domain::content::{ContentId, ContentRef};
+use isobox_domain::source::WorkspaceSource;
 use isobox_git::{GixRepository, GixWorkspaces};
 use isobox_ports::fake::RecordingSink;
 use isobox_ports::{
-    CaptureSink, CapturedRefs, Cause, StoreError, TrustedRepository, Workspace, WorkspaceForm, WorkspaceRequest,
-    Workspaces,
+    CaptureSink, CapturedRefs, Cause, StoreError, TrustedRepository, Workspace, WorkspaceError, WorkspaceForm,
+    WorkspaceMount, WorkspaceRequest, Workspaces,
 };
 use std::ffi::OsStr;
 use std::fs;
@@ -26,15 +30,22 @@ pub fn git(directory: &Path, arguments: &[&str]) -> Output {
 /// The same, with standard input.
 pub fn git_with_input(directory: &Path, arguments: &[&str], input: &[u8]) -> Output {
     let mut command = Command::new("git");
+    command.current_dir(directory);
+    let mut child = with_git_arguments(&mut command, arguments).spawn().expect("git starts");
+    child.stdin.take().expect("a pipe").write_all(input).expect("git reads its input");
+    child.wait_with_output().expect("git ends")
+}
+
+/// Lets `command`, which starts `git`, do that without any configuration of this machine.
+fn with_git_arguments<'a>(command: &'a mut Command, arguments: &[&str]) -> &'a mut Command {
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_bytes().starts_with(b"GIT_")) {
         command.env_remove(name);
     }
-    let mut child = command
+    command
         .args(["-c", "core.excludesFile=/dev/null", "-c", "core.attributesFile=/dev/null", "-c", "core.autocrlf=false"])
         .args(["-c", "user.name=Ana", "-c", "user.email=ana@example.org", "-c", "core.hooksPath=/dev/null"])
         .args(["-c", "protocol.file.allow=always"])
         .args(arguments)
-        .current_dir(directory)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_CONFIG_SYSTEM", "/dev/null")
         .env("GIT_AUTHOR_DATE", "2024-01-01T00:00:00Z")
@@ -42,10 +53,6 @@ pub fn git_with_input(directory: &Path, arguments: &[&str], input: &[u8]) -> Out
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .spawn()
-        .expect("git starts");
-    child.stdin.take().expect("a pipe").write_all(input).expect("git reads its input");
-    child.wait_with_output().expect("git ends")
 }
 
 /// Runs `git`, which succeeds, and gives the first line of its output.
@@ -82,6 +89,7 @@ pub struct Scene {
     /// Everything lies in it.
     pub directory: tempfile::TempDir,
     workspaces: GixWorkspaces,
+    source: WorkspaceSource,
     workspace: Workspace,
 }
 
@@ -103,10 +111,23 @@ impl Scene {
         let repository = GixRepository::discover(&directory.path().join("repository")).expect("it is a repository");
         let source = repository.source().expect("it has a commit");
         let workspaces = GixWorkspaces::new(repository, directory.path().join("workspaces"));
-        let request = WorkspaceRequest { source: &source, form: WorkspaceForm::Copy };
-        let reserved = workspaces.reserve(&request).expect("a place is chosen");
-        let workspace = workspaces.create(&reserved, &request).expect("the workspace is made");
-        Self { directory, workspaces, workspace }
+        let workspace = create(&workspaces, &source);
+        Self { directory, workspaces, source, workspace }
+    }
+
+    /// The Workspace.
+    pub fn first(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    /// Another Workspace of the same commit.
+    pub fn another(&self) -> Workspace {
+        create(&self.workspaces, &self.source)
+    }
+
+    /// Removes another Workspace.
+    pub fn dispose(&self, workspace: &Workspace) {
+        self.workspaces.dispose(&workspace.state).expect("the workspace is removed");
     }
 
     /// The trusted repository.
@@ -143,8 +164,24 @@ impl Scene {
 
     /// Captures the Workspace into any sink.
     pub fn capture_with(&self, sink: &mut dyn CaptureSink) {
-        self.workspaces.capture(&self.workspace.state, &self.workspace.mount, sink).expect("the workspace is captured");
+        self.capture_mount(&self.workspace, &self.workspace.mount, sink).expect("the workspace is captured");
     }
+
+    /// Captures `workspace`, mounted as `mount`, into any sink.
+    pub fn capture_mount(
+        &self,
+        workspace: &Workspace,
+        mount: &WorkspaceMount,
+        sink: &mut dyn CaptureSink,
+    ) -> Result<(), WorkspaceError> {
+        self.workspaces.capture(&workspace.state, mount, sink)
+    }
+}
+
+fn create(workspaces: &GixWorkspaces, source: &WorkspaceSource) -> Workspace {
+    let request = WorkspaceRequest { source, form: WorkspaceForm::Copy };
+    let reserved = workspaces.reserve(&request).expect("a place is chosen");
+    workspaces.create(&reserved, &request).expect("the workspace is made")
 }
 
 /// Everything that a capture found, checked for order as it comes.
