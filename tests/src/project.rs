@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -184,8 +185,10 @@ impl Project {
     /// The directories of Workspaces that are still there.
     pub fn workspaces(&self) -> Vec<PathBuf> {
         let root = self.home().join(".local/state/isobox/workspaces");
+        // What a killed trial of an overlay leaves beside them is removed by a later trial.
+        let is_workspace = |path: &PathBuf| path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"ws-"));
         fs::read_dir(root)
-            .map(|entries| entries.map(|entry| entry.expect("an entry").path()).collect())
+            .map(|entries| entries.map(|entry| entry.expect("an entry").path()).filter(is_workspace).collect())
             .unwrap_or_default()
     }
 

@@ -5,6 +5,7 @@ mod hostile;
 mod left_out;
 #[path = "../support/mod.rs"]
 mod support;
+mod uppers;
 
 use isobox_domain::change::ChangeKind;
 use isobox_domain::repo_path::RepoPath;

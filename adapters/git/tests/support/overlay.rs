@@ -16,8 +16,10 @@ pub fn kinds() -> Vec<OverlayKind> {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let lower = directory.path().join("lower");
         fs::create_dir(&lower).expect("a directory is made");
-        let mounted = make_place(&directory.path().join("place"), vec![lower], *kind);
-        mounted.and_then(|overlay| Mounted::new(&overlay)).map(drop)
+        let place = directory.path().join("place");
+        let mounted = make_place(&place, vec![lower], *kind).and_then(|overlay| Mounted::new(&overlay)).map(drop);
+        remove_place(&place);
+        mounted
     };
     let is_possible = |kind: &OverlayKind| match probe(kind) {
         Ok(()) => true,
@@ -77,13 +79,14 @@ impl<'a> Laid<'a> {
 
 impl Drop for Laid<'_> {
     fn drop(&mut self) {
-        // The kernel's own directory has mode 000, and so have some of the tests.
-        let place = &self.overlay.place;
-        for (program, flag) in [("chmod", "-Rf"), ("rm", "-rf")] {
-            let mode = (program == "chmod").then_some("u+rwX");
-            let done = Command::new(program).arg(flag).args(mode).arg(place).status();
-            done.expect("a program of the system starts");
-        }
+        remove_place(&self.overlay.place);
+    }
+}
+
+/// Removes a place: the kernel's own directory in it has mode 000, and so have some of the tests.
+fn remove_place(place: &Path) {
+    for (program, arguments) in [("chmod", &["-Rf", "u+rwX"][..]), ("rm", &["-rf"])] {
+        Command::new(program).args(arguments).arg(place).status().expect("a program of the system starts");
     }
 }
 

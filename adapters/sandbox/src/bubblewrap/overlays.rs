@@ -15,6 +15,7 @@ use isobox_ports::{
 use std::collections::HashMap;
 use std::fs::{self, DirBuilder};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -26,6 +27,10 @@ const REFUSAL_HOLDS: Duration = Duration::from_secs(60 * 60);
 /// Deletes a file and replaces a directory, neither of which is in the upper: without marks of both kinds there, they would
 /// still be there for whoever looks into it.
 const TRIAL: &str = "rm file && rm -r directory && mkdir directory && echo made > directory/made";
+
+/// How the names of directories for trials begin, and how old one is that no trial works in any more.
+const TRIAL_PREFIX: &str = ".overlay-";
+const LONGEST_TRIAL: Duration = Duration::from_secs(10 * 60);
 
 type Answer = Result<OverlayKind, String>;
 
@@ -123,7 +128,7 @@ fn try_each(try_kind: impl Fn(OverlayKind) -> Result<(), String>) -> Answer {
 
 /// Mounts one in a Sandbox, and looks whether what was done in it can be read from its upper.
 fn try_on_disk(backend: &BubblewrapBackend, at: &Path, kind: OverlayKind) -> Result<(), String> {
-    let scratch = tempfile::Builder::new().prefix(".overlay-").tempdir_in(at);
+    let scratch = clear_away(at).and_then(|()| tempfile::Builder::new().prefix(TRIAL_PREFIX).tempdir_in(at));
     let scratch = scratch.map_err(|error| format!("make a directory in {}: {error}", Escaped::path(at)))?;
     let overlay = lay_out(scratch.path(), kind).map_err(|error| format!("lay out an overlay: {error}"))?;
     let tried = run_trial(backend, &overlay, TRIAL).and_then(|()| look(&overlay));
@@ -136,6 +141,19 @@ fn try_in_memory(backend: &BubblewrapBackend, kind: OverlayKind) -> Result<(), S
     let memory = Some(MemorySize { bytes: 1 << 20, inodes: 16 });
     let (lowers, place) = (vec![PathBuf::from("/usr")], PathBuf::from("/sys"));
     run_trial(backend, &Overlay { lowers, place, kind, memory }, "echo made > made")
+}
+
+/// Removes what killed trials left in `at`, as far as that can be removed.
+fn clear_away(at: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(at)? {
+        let entry = entry?;
+        let is_of_trial = entry.file_name().as_bytes().starts_with(TRIAL_PREFIX.as_bytes());
+        let age = entry.metadata().and_then(|found| found.modified()).ok().and_then(|made| made.elapsed().ok());
+        if is_of_trial && age.is_some_and(|age| age > LONGEST_TRIAL) {
+            forget_last_mount(&entry.path().join("place/work")).and_then(|()| fs::remove_dir_all(entry.path())).ok();
+        }
+    }
+    Ok(())
 }
 
 fn lay_out(scratch: &Path, kind: OverlayKind) -> io::Result<Overlay> {
@@ -208,5 +226,25 @@ impl Streams for Said {
     fn stderr(&mut self, bytes: &[u8]) -> Flow {
         self.0.extend_from_slice(bytes);
         Flow::Continue
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_trial_left_is_removed_once_no_trial_can_work_in_it() {
+        let directory = tempfile::tempdir().expect("a directory is made");
+        let left = ["old", "new"].map(|name| directory.path().join(format!("{TRIAL_PREFIX}{name}")));
+        left.iter().for_each(|left| fs::create_dir_all(left.join("place/work/work")).expect("a directory is made"));
+        let others = directory.path().join("ws-1");
+        fs::create_dir(&others).expect("a directory is made");
+        let earlier = std::time::SystemTime::now() - 2 * LONGEST_TRIAL;
+        for old in [&left[0], &others] {
+            fs::File::open(old).and_then(|old| old.set_modified(earlier)).expect("it is made older");
+        }
+        clear_away(directory.path()).expect("it is cleared");
+        assert_eq!([&left[0], &left[1], &others].map(|path| path.exists()), [false, true, true]);
     }
 }
