@@ -6,9 +6,9 @@ mod support;
 use isobox_ports::OverlayKind;
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestCaseError, TestRunner};
-use support::Scene;
 use support::edits::{Edit, Site, edit, fill, path};
 use support::overlay::{Laid, kinds};
+use support::{Scene, write};
 
 fn messy_edit() -> impl Strategy<Value = Edit> {
     prop_oneof![
@@ -76,7 +76,13 @@ fn an_overlay_is_captured_as_a_copy_with_the_same_edits_is() {
         rng_seed: RngSeed::Fixed(0x0150_b0c5),
         ..ProptestConfig::default()
     };
-    let scene = Scene::new(|root| fill(root, "*.win text eol=crlf\n*.id ident\n"));
+    let scene = Scene::new(|root| {
+        fill(root, "*.win text eol=crlf\n*.id ident\n");
+        // So many that an entry of the commit is searched, and not read one after the other.
+        let directories = ["", "a/", "a/b/", "build/", "c/", "x/"];
+        let names = directories.iter().flat_map(|directory| (0..25).map(move |number| format!("{directory}n{number}")));
+        names.for_each(|name| write(root, name.as_bytes(), "one\n"));
+    });
     let kinds = kinds();
     if kinds.is_empty() {
         return println!("ignored: no overlay can be mounted here");

@@ -37,18 +37,20 @@ fn what_an_upper_directory_does_not_name_is_not_looked_at() {
 #[test]
 fn a_whiteout_removes_its_path_and_all_below_each_in_its_place() {
     let scene = Scene::new(|root| {
-        for path in [&b"a-b"[..], b"a.txt", b"a/b", b"a/c/d", b"a0", b"b", b"b-", b"c/d", b"c/e"] {
+        for path in [&b"a-/b"[..], b"a-b", b"a.txt", b"a/b", b"a/c/d", b"a0", b"b", b"b-", b"c/d", b"c/e"] {
             write(root, path, "one\n");
         }
     });
     let laid = Laid::on(&scene, scene.first(), KIND);
     let upper = laid.upper();
     whiteout(&upper, b"a");
+    whiteout(&upper, b"a-");
     whiteout(&upper, b"b");
     whiteout(&upper, b"c/e");
     write(&upper, b"a.txt", "two\n");
     let expected = [
-        (&b"a.txt"[..], ChangeKind::Modified),
+        (&b"a-/b"[..], ChangeKind::Deleted),
+        (b"a.txt", ChangeKind::Modified),
         (b"a/b", ChangeKind::Deleted),
         (b"a/c/d", ChangeKind::Deleted),
         (b"b", ChangeKind::Deleted),
@@ -87,14 +89,27 @@ fn only_the_mark_of_its_own_kind_makes_a_directory_opaque() {
     };
     let (user, trusted) = ("user.overlay.opaque", "trusted.overlay.opaque");
     assert!(opaque(OverlayKind::Unprivileged, user, b"y"));
-    assert!(!opaque(OverlayKind::Privileged, user, b"y"));
     for value in [&b"n"[..], b"x", b"yy", b""] {
         assert!(!opaque(OverlayKind::Unprivileged, user, value), "{value:?}");
     }
     if nix::unistd::geteuid().is_root() {
+        assert!(!opaque(OverlayKind::Privileged, user, b"y"));
         assert!(opaque(OverlayKind::Privileged, trusted, b"y"));
         assert!(!opaque(OverlayKind::Unprivileged, trusted, b"y"));
     }
+}
+
+#[test]
+fn marks_that_only_root_can_read_are_not_taken_for_none() {
+    if nix::unistd::geteuid().is_root() {
+        return println!("ignored: root reads them");
+    }
+    let scene = two_files();
+    let laid = Laid::on(&scene, scene.first(), OverlayKind::Privileged);
+    let mount = WorkspaceMount::Overlay(laid.overlay.clone());
+    let error = scene.capture_mount(scene.first(), &mount, &mut super::support::Kept::default()).expect_err("refused");
+    let source = std::error::Error::source(&error).expect("it has a cause").to_string();
+    assert_eq!(source, "what root's overlay hides is marked by attributes that this process cannot read");
 }
 
 #[test]
@@ -169,6 +184,9 @@ fn unchanged_references_come_from_the_uppermost_directory_below() {
     };
     assert_eq!(tar(&["-tf"]), "HEAD\nobjects/12/34\npacked-refs\nrefs/heads/kept\n");
     assert_eq!(tar(&["-xO", "HEAD", "-f"]), "ref: refs/heads/between\n");
+    mark(&laid.upper(), b".git", "user.overlay.opaque", b"y");
+    fs::write(&archive, &laid.capture().workspace_git).expect("it is written");
+    assert_eq!(tar(&["-tf"]), "objects/12/34\n");
 }
 
 #[test]
