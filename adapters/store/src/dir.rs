@@ -1,6 +1,6 @@
 //! Directories by handle: nothing below one is reached through a symbolic link.
 
-use crate::error::shown;
+use crate::error::{Subject, shown};
 use crate::owner::Owner;
 use nix::NixPath;
 use nix::errno::Errno;
@@ -231,8 +231,8 @@ impl Dir {
     }
 
     /// The path of `name` in this directory, for people.
-    pub(crate) fn shown(&self, name: &str) -> String {
-        shown(&self.path.join(name))
+    pub(crate) fn shown<'a>(&'a self, name: &'a str) -> Subject<impl Fn() -> String + 'a> {
+        Subject(move || shown(&self.path.join(name)))
     }
 
     /// The directory as a file, to be locked or looked at.

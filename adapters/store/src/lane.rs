@@ -1,8 +1,8 @@
 //! Appending to a lane: entries, the COMMIT last, one flush.
 
 use crate::dir::{Access, Dir, is_no_file};
-use crate::error::{damaged, failed};
-use crate::index::{ChainEnd, Index, Pack, lane_name};
+use crate::error::{Subject, damaged, failed};
+use crate::index::{Appended, ChainEnd, Index, Pack, lane_name};
 use crate::lane_tail::{Tail, find_tail};
 use crate::layout::Layout;
 use crate::locks::Lock;
@@ -22,6 +22,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const BUFFER: usize = 256 * 1024;
 /// A lane of so many entries is sealed, however short it is: going through a pack without a table takes memory for each.
 const MAX_ENTRIES: u64 = 1 << 17;
+/// So many entries of a put are told to the index; with more it goes through the lane.
+const MOST_TOLD: usize = 1024;
 /// What the longest COMMIT takes in a lane, in bytes.
 const COMMIT_ROOM: u64 = HEADER_LEN as u64 + MAX_COMMIT;
 
@@ -56,6 +58,8 @@ pub(crate) struct Lane<'a> {
     last: Option<ChainEnd>,
     /// Packs that were sealed in the midst of the current put.
     sealed: Vec<ContentId>,
+    /// What the current put appended; `None` where that is not all in the file that was there before, or too much to tell.
+    appended: Option<Vec<(ContentId, u64, EntryKind)>>,
     _lock: Lock,
 }
 
@@ -99,6 +103,7 @@ impl<'a> Lane<'a> {
             entries: known.entries,
             last: tail.last().or(known.sealed_end),
             sealed: Vec::new(),
+            appended: Some(Vec::new()),
             _lock: lock,
         };
         lane.settle(&tail, expected).map_err(failed("prepare lane", &subject))?;
@@ -124,9 +129,19 @@ impl<'a> Lane<'a> {
         self.number
     }
 
-    /// Appends an entry of the current put.
-    pub(crate) fn append(&mut self, header: &EntryHeader, stored: &[u8]) -> Result<(), StoreError> {
-        self.try_append(header, stored).map_err(failed("append to lane", &self.shown()))
+    /// Appends an entry of the current put, by which `named` is found.
+    pub(crate) fn append(
+        &mut self,
+        header: &EntryHeader,
+        stored: &[u8],
+        named: &ContentId,
+    ) -> Result<(), StoreError> {
+        self.try_append(header, stored).map_err(failed("append to lane", self.shown()))?;
+        self.appended = self.appended.take().filter(|appended| appended.len() < MOST_TOLD);
+        if let Some(appended) = &mut self.appended {
+            appended.push((*named, self.end - header.entry_length(), header.kind));
+        }
+        Ok(())
     }
 
     fn try_append(&mut self, header: &EntryHeader, stored: &[u8]) -> io::Result<()> {
@@ -152,11 +167,12 @@ impl<'a> Lane<'a> {
         Ok(())
     }
 
-    /// Ends the put with a COMMIT and makes all of it durable: the only flush. `fill` completes what the lane knows.
-    pub(crate) fn commit(mut self, compressor: &mut Compressor, fill: Commit) -> Result<(), StoreError> {
+    /// Ends the put with a COMMIT and makes all of it durable: the only flush. `fill` completes what the lane knows. What was
+    /// appended is returned where it need not be looked for.
+    pub(crate) fn commit(mut self, compressor: &mut Compressor, fill: Commit) -> Result<Option<Appended>, StoreError> {
         let subject = self.shown();
         let commit = self.link(fill);
-        let payload = commit.encode().map_err(|e| damaged("encode commit", subject.clone(), e))?;
+        let payload = commit.encode().map_err(|e| damaged("encode commit", subject.to_string(), e))?;
         let (header, stored) =
             compressor.entry(EntryKind::Commit, &payload).map_err(failed("encode commit", &subject))?;
         let written = self.push(&header, &stored).and_then(|()| self.write_out());
@@ -167,7 +183,9 @@ impl<'a> Lane<'a> {
         self.file.sync_data().map_err(|error| {
             self.give_up();
             failed("flush lane", &subject)(error)
-        })
+        })?;
+        let (start, end) = (self.start, self.end);
+        Ok(self.appended.map(|entries| Appended { start, end, entries, id: header.id, commit }))
     }
 
     fn link(&self, commit: Commit) -> Commit {
@@ -206,11 +224,11 @@ impl<'a> Lane<'a> {
         self.write_out()?;
         let id = seal_file(self.layout, self.number, &self.file, Flush::First)?;
         self.file = open_lane(&self.layout.lanes, self.number)?;
-        (self.start, self.end, self.entries) = (0, 0, 0);
+        (self.start, self.end, self.entries, self.appended) = (0, 0, 0, None);
         Ok(id)
     }
 
-    fn shown(&self) -> String {
+    fn shown(&self) -> Subject<impl Fn() -> String + 'a> {
         Pack::Lane(self.number).shown(self.layout)
     }
 }
@@ -272,16 +290,14 @@ pub(crate) fn hash_file(file: &File) -> io::Result<ContentId> {
 // A lane's name is made durable once, when it is made: each put after that flushes the file alone.
 fn open_lane(lanes: &Dir, number: u8) -> io::Result<File> {
     let name = lane_name(number);
-    match lanes.file(&name, Access::CreateNew) {
-        Ok(file) => {
+    match lanes.file(&name, Access::Existing) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let file = lanes.file(&name, Access::CreateNew)?;
             lanes.sync()?;
             Ok(file)
         }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match lanes.file(&name, Access::Create) {
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => open_read_only(lanes, &name),
-            opened => opened,
-        },
-        Err(error) => Err(error),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => open_read_only(lanes, &name),
+        opened => opened,
     }
 }
 

@@ -121,7 +121,7 @@ impl Layout {
 
     /// FORMAT, for people.
     pub(crate) fn shown_format(&self) -> String {
-        self.root.shown(FORMAT)
+        self.root.shown(FORMAT).into()
     }
 
     /// Puts a whole FORMAT in the place of a damaged one; where that is kept.
@@ -137,7 +137,7 @@ impl Layout {
             file.sync_data()?;
             tmp.rename(&name, &self.root, FORMAT)?;
             self.root.sync()?;
-            Ok(quarantine.shown(&kept))
+            Ok(quarantine.shown(&kept).into())
         });
         replaced.map_err(failed("mend", &self.shown_format()))
     }
@@ -183,7 +183,7 @@ fn format_bytes(root: &Dir) -> Result<Vec<u8>, StoreError> {
 
 fn read_format(root: &Dir) -> Result<FormatFile, StoreError> {
     let (subject, bytes) = (root.shown(FORMAT), format_bytes(root)?);
-    let format = FormatFile::decode(&bytes).map_err(|e| damaged("read", subject.clone(), e))?;
+    let format = FormatFile::decode(&bytes).map_err(|e| damaged("read", subject.to_string(), e))?;
     format.require_readable().map_err(|e| error(StoreErrorKind::Unsuitable, "open store", subject, e))?;
     Ok(format)
 }

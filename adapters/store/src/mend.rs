@@ -100,7 +100,7 @@ impl FsTaskStore {
     fn hold_lane(&self, pack: Pack, mode: MendMode) -> Result<Option<Lock>, StoreError> {
         match (pack, mode) {
             (Pack::Lane(lane), MendMode::Mend) => {
-                lock_lane(&self.shared.layout.locks()?, |number| number == lane).map(|(_, lock)| Some(lock))
+                lock_lane(&self.shared.layout.locks()?, lane, |number| number == lane).map(|(_, lock)| Some(lock))
             }
             (Pack::Lane(_), MendMode::Look) | (Pack::Sealed(_), _) => Ok(None),
         }

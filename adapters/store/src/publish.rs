@@ -21,6 +21,7 @@ use isobox_store_format::commit::{Commit, Committed, CommittedChild};
 use isobox_store_format::entry::{EntryHeader, EntryKind};
 use isobox_store_format::format_file::StoreId;
 use isobox_store_format::frame::Compressor;
+use isobox_store_format::object::reference_to;
 use isobox_store_format::record::{Child, EncodedRecord, children, encode_record};
 use std::collections::HashSet;
 use std::io;
@@ -28,13 +29,12 @@ use std::sync::Arc;
 
 /// Publishes `record` with what its attempt staged, and leaves the attempt as it is.
 pub(crate) fn publish(attempt: &mut FsAttempt, record: &TaskRecord) -> Result<ContentId, StoreError> {
-    let subject = record.task.to_string();
-    let encoded =
-        encode_record(record).map_err(|e| error(StoreErrorKind::Io, "encode record of", subject.clone(), e))?;
+    let refused = |e| error(StoreErrorKind::Io, "encode record of", record.task.to_string(), e);
+    let encoded = encode_record(record).map_err(refused)?;
     match put(attempt, record, &encoded) {
         // The disk was filled meanwhile: now the room that was set aside is needed.
         Err(error) if error.kind == StoreErrorKind::Full => {
-            give_back(&hold(&attempt.staging).dir()).map_err(failed("make room for record of", &subject))?;
+            give_back(&hold(&attempt.staging).dir()).map_err(failed("make room for record of", record.task))?;
             put(attempt, record, &encoded)
         }
         put => put,
@@ -42,7 +42,8 @@ pub(crate) fn publish(attempt: &mut FsAttempt, record: &TaskRecord) -> Result<Co
 }
 
 fn put(attempt: &mut FsAttempt, record: &TaskRecord, encoded: &EncodedRecord) -> Result<ContentId, StoreError> {
-    let id = encoded.reference().id;
+    let reference = encoded.reference();
+    let id = reference.id;
     attempt.note_publishing(&id)?;
     let store = Arc::clone(&attempt.store);
     let staging = hold(&attempt.staging);
@@ -52,14 +53,13 @@ fn put(attempt: &mut FsAttempt, record: &TaskRecord, encoded: &EncodedRecord) ->
     let _gc = lock_for_put(&locks)?;
     let mut put = Put::open(&store, staging.length() + encoded.bytes.len() as u64)?;
     step("opened a lane");
-    let published = FsTaskStore { shared: Arc::clone(&store) };
-    if published.is_published_whole(&id)? {
+    if is_published(&store, &id)? {
         return Ok(id);
     }
-    match put.add_all(&staging, encoded) {
+    match put.add_all(&staging, encoded, &reference) {
         Ok(children) => {
             step("decided what is stored");
-            put.commit(commit_of(record, encoded.reference(), children))?;
+            put.commit(commit_of(record, reference, children))?;
             step("committed");
             Ok(id)
         }
@@ -70,11 +70,18 @@ fn put(attempt: &mut FsAttempt, record: &TaskRecord, encoded: &EncodedRecord) ->
     }
 }
 
+/// Whether the record `id` was published before, by what is known for this put. Nobody does so meanwhile: its lock is held.
+fn is_published(store: &Arc<Shared>, id: &ContentId) -> Result<bool, StoreError> {
+    let is_known = store.known_index().has_noted(id) || !store.known_locations(id)?.is_empty();
+    Ok(is_known && FsTaskStore { shared: Arc::clone(store) }.is_published_whole(id)?)
+}
+
 /// Appends an event whose place after the newest one of its subject was checked.
 pub(crate) fn append_event(store: &Shared, event: &Event, bytes: &[u8]) -> Result<(), StoreError> {
     let _gc = lock_for_put(&store.layout.locks()?)?;
     let mut put = Put::open(store, bytes.len() as u64)?;
-    let reference = put.add_object(EntryKind::Record, bytes).inspect_err(|_| put.lane.abandon())?;
+    let reference = reference_to(bytes);
+    put.add_record(bytes, &reference).inspect_err(|_| put.lane.abandon())?;
     let subject = event.subject;
     let committed = match event.kind {
         EventKind::Pruned { .. } => Committed::Pruned { subject },
@@ -120,37 +127,47 @@ impl<'a> Put<'a> {
         let layout = &store.layout;
         layout.require_writable()?;
         require_usable(layout)?;
-        let locked = lock_lane(&layout.locks()?, |lane| is_usable(layout, lane))?;
+        let locked = lock_lane(&layout.locks()?, store.last_lane(), |lane| is_usable(layout, lane))?;
         let number = locked.0;
-        let known = Known::of(&*store.fresh_index()?, number);
+        store.remember_lane(number);
+        let known = Known::of(&*store.index_for_put(number)?, number);
         let lane = Lane::open(layout, locked, expected, known)?;
         let compressor = Compressor::new().map_err(failed("prepare", "a compressor"))?;
         Ok(Self { layout, store, lane, compressor, added: HashSet::new() })
     }
 
     /// Adds what was staged and the record, and returns the record's children.
-    fn add_all(&mut self, staging: &Staging, encoded: &EncodedRecord) -> Result<Vec<CommittedChild>, StoreError> {
-        let record = encoded.reference().id.to_string();
-        let direct = children(&encoded.bytes).map_err(|e| damaged("read back record", record.clone(), e))?;
+    fn add_all(
+        &mut self,
+        staging: &Staging,
+        encoded: &EncodedRecord,
+        reference: &ContentRef,
+    ) -> Result<Vec<CommittedChild>, StoreError> {
+        let record = reference.id;
+        let direct = children(&encoded.bytes).map_err(|e| damaged("read back record", record.to_string(), e))?;
         let mut missing: HashSet<ContentId> = direct.iter().map(|child| child.reference.id).collect();
         for large in staging.large() {
             self.add_large(staging, large)?;
             missing.remove(&large.header.id);
         }
         missing.remove(&self.add_policy(&encoded.policy_bytes)?);
-        let subject = staging.dir().shown("staged");
+        let dir = staging.dir();
         let add_small = |header: &EntryHeader, stored: &[u8]| {
             missing.remove(&header.id);
             self.add_small(header, stored, 1)
         };
-        staging.for_each_small(add_small, |e| failed("read back", &subject)(e))?;
+        staging.for_each_small(add_small, |e| failed("read back", dir.shown("staged"))(e))?;
+        if !missing.is_empty() {
+            // For this put, not all was gone through that other lanes have.
+            drop(self.store.fresh_index()?);
+        }
         for id in missing {
             if !self.store.make_durable(&id)? {
                 let reason = format!("it refers to {id}, which was never staged");
-                return Err(error(StoreErrorKind::Io, "publish record", record, reason));
+                return Err(error(StoreErrorKind::Io, "publish record", record.to_string(), reason));
             }
         }
-        self.add_object(EntryKind::Record, &encoded.bytes)?;
+        self.add_record(&encoded.bytes, reference)?;
         Ok(direct.iter().map(committed).collect())
     }
 
@@ -169,17 +186,20 @@ impl<'a> Put<'a> {
         if self.added.len() < REMEMBERED {
             self.added.insert((header.kind, header.id));
         }
-        self.lane.append(header, stored)
+        self.lane.append(header, stored, &header.id)
     }
 
-    fn add_object(&mut self, kind: EntryKind, bytes: &[u8]) -> Result<ContentRef, StoreError> {
-        let (header, stored) = self.compressor.entry(kind, bytes).map_err(failed("compress", "a record"))?;
-        self.lane.append(&header, &stored)?;
-        Ok(ContentRef { id: header.id, length: header.raw_length })
+    fn add_record(&mut self, bytes: &[u8], reference: &ContentRef) -> Result<(), StoreError> {
+        let entry = self.compressor.entry_of(EntryKind::Record, bytes, reference);
+        let (header, stored) = entry.map_err(failed("compress", "a record"))?;
+        self.lane.append(&header, &stored, &header.id)
     }
 
     fn commit(mut self, commit: Commit) -> Result<(), StoreError> {
-        self.lane.commit(&mut self.compressor, commit)
+        if let Some(appended) = self.lane.commit(&mut self.compressor, commit)? {
+            self.store.known_index().take_put(self.layout, &appended);
+        }
+        Ok(())
     }
 
     // A hit counts only where it is durable with this put's own flush: in a sealed pack, which was flushed before it got
@@ -213,11 +233,11 @@ impl<'a> Put<'a> {
     // A large artifact is linked into place, so that a put that fails leaves it in the attempt too.
     fn add_large(&mut self, staging: &Staging, large: &StagedLarge) -> Result<(), StoreError> {
         let id = large.header.id;
-        let subject = id.to_string();
         if self.added.insert((EntryKind::Large, id)) {
-            place_large(self.layout, staging, large).map_err(failed("store large artifact", &subject))?;
+            place_large(self.layout, staging, large).map_err(failed("store large artifact", id))?;
             if self.certain(EntryKind::Large, &id)?.is_empty() {
-                self.add_object(EntryKind::Large, &large.header.encode())?;
+                let payload = large.header.encode();
+                self.lane.append(&EntryHeader::raw(EntryKind::Large, &payload), &payload, &id)?;
             }
         }
         Ok(())

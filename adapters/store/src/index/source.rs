@@ -1,13 +1,14 @@
 //! One lane or sealed pack, as far as it is known: a derived table of its beginning, and the rest in memory.
 
 use super::by_id::{Entries, Stream};
-use super::contents::Contents;
+use super::contents::{Appended, Contents};
 use super::event_filter::EventFilter;
+use super::noted::Noted;
 use super::paged::PagedFile;
 use super::rows::Rows;
 use super::table::{self, Table};
 use super::{ChainEnd, Damage, Location, Pack, Row, lane_name, readable};
-use crate::dir::{Access, Dir};
+use crate::dir::{Access, Dir, is_no_file};
 use crate::lane_tail::commit_ending_at;
 use crate::layout::{Layout, Tables};
 use crate::random::random_name;
@@ -29,6 +30,15 @@ pub(super) enum Keep {
     Closed,
 }
 
+/// How much is to be known of what a lane became longer by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// Where every entry stands.
+    Entries,
+    /// Which records are committed there.
+    Records,
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     pub(super) pack: Pack,
@@ -42,6 +52,7 @@ pub(super) struct Source {
     /// Which events the table has.
     filter: EventFilter,
     contents: Contents,
+    noted: Noted,
 }
 
 impl Source {
@@ -52,7 +63,8 @@ impl Source {
         let contents = contents_behind(table.as_ref());
         let is_unsaved = layout.tables == Tables::Untouched;
         let (inode, filter, seen) = (metadata.ino(), EventFilter::default(), readable(metadata.len()));
-        let mut source = Self { pack, inode, seen, keep, is_unsaved, contents, table, filter };
+        let noted = Noted::default();
+        let mut source = Self { pack, inode, seen, keep, is_unsaved, contents, table, filter, noted };
         source.scan(layout, file, seen)?;
         Ok(source)
     }
@@ -69,8 +81,45 @@ impl Source {
         if end > 0 && last != self.contents.last {
             return Ok(false);
         }
-        self.seen = length;
+        (self.seen, self.noted) = (length, Noted::default());
         self.scan(layout, file, length).map(|()| true)
+    }
+
+    /// Takes in what a lane became longer by, by what its directory says of it; whether it is still the file that is known.
+    pub(super) fn grow(&mut self, layout: &Layout, found: (u64, u64), depth: Depth) -> io::Result<bool> {
+        let (inode, length) = found;
+        if inode != self.inode || length == self.contents.end {
+            return Ok(inode == self.inode);
+        }
+        if depth == Depth::Records && self.noted.is_up_to(length) {
+            return Ok(true);
+        }
+        let file = match self.pack.open(layout) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound || is_no_file(&error) => return Ok(false),
+            opened => opened?,
+        };
+        let (store, end) = (layout.format.store, self.contents.end);
+        if depth == Depth::Records
+            && file.metadata()?.ino() == inode
+            && self.noted.extend(&file, store, end, readable(length))?
+        {
+            return Ok(true);
+        }
+        self.go_on(layout, &file)
+    }
+
+    /// Whether a COMMIT of the record `id` stands behind what was gone through.
+    pub(super) fn has_noted(&self, id: &ContentId) -> bool {
+        self.noted.has(id)
+    }
+
+    /// Takes in what this process appended, if all that stands before it is known.
+    pub(super) fn take_put(&mut self, layout: &Layout, put: &Appended) {
+        if self.contents.end == put.start {
+            self.contents.take_put(put);
+            self.seen = put.end;
+            self.save_if_wanted(layout, put.end);
+        }
     }
 
     fn scan(&mut self, layout: &Layout, file: &File, length: u64) -> io::Result<()> {
@@ -79,16 +128,15 @@ impl Source {
             return Ok(());
         }
         self.contents.scan(layout.format.store, self.pack, file, length)?;
+        self.save_if_wanted(layout, length);
+        Ok(())
+    }
+
+    fn save_if_wanted(&mut self, layout: &Layout, length: u64) {
         if self.is_table_wanted() && !self.is_unsaved {
             // Nothing is lost but memory and time, where nothing can be written.
             self.is_unsaved = self.save(layout, length).is_err();
         }
-        Ok(())
-    }
-
-    /// Whether this is all of the file, up to a COMMIT at its end. What ends in one is only ever appended to, or sealed.
-    pub(super) fn is_all_of(&self, inode: u64, length: u64) -> bool {
-        (self.inode, self.contents.end) == (inode, length)
     }
 
     /// Whether the file is still as long as it was when it was looked at last, whatever it ends in.

@@ -66,7 +66,7 @@ impl LogDir {
 
     /// The path of a file, for people.
     pub(super) fn shown(&self, path: &str) -> String {
-        self.root.shown(path)
+        self.root.shown(path).into()
     }
 
     /// The bytes of a file; `None` where there is none. One that is longer than `limit`, or no file, is damage.

@@ -30,7 +30,7 @@ impl FsTaskStore {
         let mut mended = Vec::new();
         for header in self.large_references(mode)? {
             let (folder, name) = large_name(&header.id);
-            let shown = self.shared.layout.large.shown(&format!("{folder}/{name}"));
+            let shown = self.shared.layout.large.shown(&format!("{folder}/{name}")).to_string();
             step("opens what may be damaged");
             // Asked first: a file that a put brings while this one is read is another.
             let seen = self.identity_of(&header.id).map_err(failed("look at", &shown))?;
@@ -66,7 +66,7 @@ impl FsTaskStore {
     }
 
     fn references_in(&self, pack: Pack, found: &mut BTreeMap<ContentId, EntryHeader>) -> Result<(), StoreError> {
-        let shown = pack.shown(&self.shared.layout);
+        let shown = pack.shown(&self.shared.layout).to_string();
         let read = failed("read", &shown);
         let Some(file) = self.open_pack(pack)? else { return Ok(()) };
         let mut scanner = Scanner::new(&file, 0, self.end_to_read(pack, &file).map_err(&read)?);
@@ -174,7 +174,7 @@ impl FsTaskStore {
             folder.rename(name, &quarantine, &kept)?;
         }
         quarantine.sync()?;
-        Ok(Some(quarantine.shown(&kept)))
+        Ok(Some(quarantine.shown(&kept).into()))
     }
 }
 

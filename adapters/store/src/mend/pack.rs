@@ -69,7 +69,7 @@ impl FsTaskStore {
         mode: MendMode,
         placed: &mut HashSet<Pack>,
     ) -> Result<Option<MendedFile>, StoreError> {
-        let shown = pack.shown(&self.shared.layout);
+        let shown = pack.shown(&self.shared.layout).to_string();
         let lane = self.hold_lane(pack, mode)?;
         let Some(file) = self.open_pack(pack)? else { return Ok(None) };
         // What is asked for now is what is there now: each entry is looked for in it.
@@ -228,5 +228,5 @@ fn place(layout: &Layout, id: &ContentId, mended: &Staged, tail: &[Staged]) -> i
     }
     packs.remove_file(&format!("{}.idx", id.to_hex()))?;
     packs.sync()?;
-    Ok(quarantine.shown(&kept))
+    Ok(quarantine.shown(&kept).into())
 }
