@@ -69,7 +69,7 @@ impl FsAttempt {
         let (layout, name) = (&self.store.layout, &self.name);
         let tmp = layout.tmp()?;
         // What could not be kept, whatever the reason, is removed.
-        let is_kept = spare::keep(layout, &tmp, name).unwrap_or(false);
+        let is_kept = spare::keep(layout, tmp, name).unwrap_or(false);
         if is_kept { Ok(()) } else { tmp.remove_dir(name) }.map_err(failed("remove attempt", self.dir().shown(JOURNAL)))
     }
 
@@ -105,7 +105,12 @@ impl Attempt for FsAttempt {
     fn note(&mut self, name: &str, state: &[u8]) -> Result<(), StoreError> {
         let dir = self.dir();
         if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-') {
-            return Err(error(StoreErrorKind::Io, "note in attempt", dir.shown(JOURNAL), "the name of a note is a-z and `-`"));
+            return Err(error(
+                StoreErrorKind::Io,
+                "note in attempt",
+                dir.shown(JOURNAL),
+                "the name of a note is a-z and `-`",
+            ));
         }
         self.journal.note(name, state).map_err(failed("note in attempt", dir.shown(JOURNAL)))?;
         self.notes.insert(name.to_owned(), state.to_vec());

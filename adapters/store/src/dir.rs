@@ -60,6 +60,11 @@ impl Dir {
         Ok(Self { fd, path: self.path.join(name) })
     }
 
+    /// The same directory, which is called `name` in `parent` by now.
+    pub(crate) fn moved(self, parent: &Self, name: &str) -> Self {
+        Self { path: parent.path.join(name), ..self }
+    }
+
     /// Opens a directory in this one only to go on from there: it need not be readable.
     pub(crate) fn passage<N: NixPath + AsRef<Path> + ?Sized>(&self, name: &N) -> io::Result<Self> {
         let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;

@@ -129,13 +129,13 @@ impl<'a> Lane<'a> {
         self.number
     }
 
+    /// Its file, to be read.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
     /// Appends an entry of the current put, by which `named` is found.
-    pub(crate) fn append(
-        &mut self,
-        header: &EntryHeader,
-        stored: &[u8],
-        named: &ContentId,
-    ) -> Result<(), StoreError> {
+    pub(crate) fn append(&mut self, header: &EntryHeader, stored: &[u8], named: &ContentId) -> Result<(), StoreError> {
         self.try_append(header, stored).map_err(failed("append to lane", self.shown()))?;
         self.appended = self.appended.take().filter(|appended| appended.len() < MOST_TOLD);
         if let Some(appended) = &mut self.appended {

@@ -10,7 +10,7 @@ use nix::sys::statvfs::{FsFlags, fstatvfs};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 const STORE: &str = "store";
 const FORMAT: &str = "FORMAT";
@@ -35,6 +35,9 @@ pub(crate) struct Layout {
     pub(crate) large: Dir,
     pub(crate) format: FormatFile,
     pub(crate) tables: Tables,
+    /// Opened by the first who needs them, and kept: neither is ever removed.
+    locks: OnceLock<Dir>,
+    tmp: OnceLock<Dir>,
 }
 
 /// Whether derived tables are written into a store.
@@ -143,8 +146,8 @@ impl Layout {
     }
 
     /// The directory of locks.
-    pub(crate) fn locks(&self) -> Result<Dir, StoreError> {
-        self.dir("locks")
+    pub(crate) fn locks(&self) -> Result<&Dir, StoreError> {
+        self.kept(&self.locks, "locks")
     }
 
     /// The directory of damaged files.
@@ -155,8 +158,16 @@ impl Layout {
     }
 
     /// The directory of attempts.
-    pub(crate) fn tmp(&self) -> Result<Dir, StoreError> {
-        self.dir("tmp")
+    pub(crate) fn tmp(&self) -> Result<&Dir, StoreError> {
+        self.kept(&self.tmp, "tmp")
+    }
+
+    fn kept<'a>(&'a self, kept: &'a OnceLock<Dir>, name: &str) -> Result<&'a Dir, StoreError> {
+        if let Some(dir) = kept.get() {
+            return Ok(dir);
+        }
+        let dir = self.dir(name)?;
+        Ok(kept.get_or_init(|| dir))
     }
 
     fn dir(&self, name: &str) -> Result<Dir, StoreError> {
@@ -168,7 +179,8 @@ impl Layout {
         let format = read_format(&root)?;
         let open = |name: &str| root.dir(name).map_err(failed("open", &root.shown(name)));
         let (lanes, packs, large) = (open("lanes")?, Arc::new(open("packs")?), open("large")?);
-        Ok(Self { lanes, packs, large, format, root, tables: Tables::Written })
+        let (locks, tmp) = Default::default();
+        Ok(Self { lanes, packs, large, format, root, tables: Tables::Written, locks, tmp })
     }
 }
 

@@ -125,11 +125,7 @@ fn byte_of(record: &ContentId) -> nix::libc::flock {
 }
 
 /// Takes the first free lane that is usable, but rather `preferred` than any other.
-pub(crate) fn lock_lane(
-    locks: &Dir,
-    preferred: u8,
-    is_usable: impl Fn(u8) -> bool,
-) -> Result<(u8, Lock), StoreError> {
+pub(crate) fn lock_lane(locks: &Dir, preferred: u8, is_usable: impl Fn(u8) -> bool) -> Result<(u8, Lock), StoreError> {
     wait_for(locks.shown("lane-*"), || {
         let others = (0..LANES).filter(|lane| *lane != preferred);
         for lane in iter::once(preferred).chain(others).filter(|lane| is_usable(*lane)) {

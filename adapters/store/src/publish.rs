@@ -7,6 +7,7 @@ use crate::lane::{Known, Lane, is_usable, require_usable};
 use crate::large_reader::{find_large, large_header, large_name, open_staged, verify_large};
 use crate::layout::Layout;
 use crate::locks::{lock_for_put, lock_lane, lock_record};
+use crate::object_reader::read_entry;
 use crate::owner::Owner;
 use crate::room::give_back;
 use crate::staging::{REMEMBERED, StagedLarge, Staging, hold};
@@ -16,7 +17,7 @@ use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::event::{Event, EventKind};
 use isobox_domain::record::TaskRecord;
 use isobox_domain::timestamp::Timestamp;
-use isobox_ports::{StoreError, StoreErrorKind};
+use isobox_ports::{Cause, StoreError, StoreErrorKind};
 use isobox_store_format::commit::{Commit, Committed, CommittedChild};
 use isobox_store_format::entry::{EntryHeader, EntryKind};
 use isobox_store_format::format_file::StoreId;
@@ -49,8 +50,8 @@ fn put(attempt: &mut FsAttempt, record: &TaskRecord, encoded: &EncodedRecord) ->
     let staging = hold(&attempt.staging);
     let locks = store.layout.locks()?;
     step("puts");
-    let _record = lock_record(&locks, &id)?;
-    let _gc = lock_for_put(&locks)?;
+    let _record = lock_record(locks, &id)?;
+    let _gc = lock_for_put(locks)?;
     let mut put = Put::open(&store, staging.length() + encoded.bytes.len() as u64)?;
     step("opened a lane");
     if is_published(&store, &id)? {
@@ -78,7 +79,7 @@ fn is_published(store: &Arc<Shared>, id: &ContentId) -> Result<bool, StoreError>
 
 /// Appends an event whose place after the newest one of its subject was checked.
 pub(crate) fn append_event(store: &Shared, event: &Event, bytes: &[u8]) -> Result<(), StoreError> {
-    let _gc = lock_for_put(&store.layout.locks()?)?;
+    let _gc = lock_for_put(store.layout.locks()?)?;
     let mut put = Put::open(store, bytes.len() as u64)?;
     let reference = reference_to(bytes);
     put.add_record(bytes, &reference).inspect_err(|_| put.lane.abandon())?;
@@ -127,7 +128,7 @@ impl<'a> Put<'a> {
         let layout = &store.layout;
         layout.require_writable()?;
         require_usable(layout)?;
-        let locked = lock_lane(&layout.locks()?, store.last_lane(), |lane| is_usable(layout, lane))?;
+        let locked = lock_lane(layout.locks()?, store.last_lane(), |lane| is_usable(layout, lane))?;
         let number = locked.0;
         store.remember_lane(number);
         let known = Known::of(&*store.index_for_put(number)?, number);
@@ -154,7 +155,7 @@ impl<'a> Put<'a> {
         let dir = staging.dir();
         let add_small = |header: &EntryHeader, stored: &[u8]| {
             missing.remove(&header.id);
-            self.add_small(header, stored, 1)
+            self.add_small(header, stored)
         };
         staging.for_each_small(add_small, |e| failed("read back", dir.shown("staged"))(e))?;
         if !missing.is_empty() {
@@ -174,19 +175,30 @@ impl<'a> Put<'a> {
     // All records of a project may share one policy, without which none is loaded: two copies of it are kept, so that
     // one damaged bit costs none of them.
     fn add_policy(&mut self, bytes: &[u8]) -> Result<ContentId, StoreError> {
-        let entry = self.compressor.entry(EntryKind::Artifact, bytes);
-        let (header, stored) = entry.map_err(failed("compress", "a policy"))?;
-        self.add_small(&header, &stored, 2).map(|()| header.id)
+        let reference = reference_to(bytes);
+        if self.is_wanted(EntryKind::Artifact, &reference, 2)? {
+            let entry = self.compressor.entry_of(EntryKind::Artifact, bytes, &reference);
+            let (header, stored) = entry.map_err(failed("compress", "a policy"))?;
+            self.lane.append(&header, &stored, &header.id)?;
+        }
+        Ok(reference.id)
     }
 
-    fn add_small(&mut self, header: &EntryHeader, stored: &[u8], wanted: usize) -> Result<(), StoreError> {
-        if self.added.contains(&(header.kind, header.id)) || self.count_stored(header, wanted)? == wanted {
-            return Ok(());
+    fn add_small(&mut self, header: &EntryHeader, stored: &[u8]) -> Result<(), StoreError> {
+        let reference = ContentRef { id: header.id, length: header.raw_length };
+        let is_wanted = self.is_wanted(header.kind, &reference, 1)?;
+        if is_wanted { self.lane.append(header, stored, &header.id) } else { Ok(()) }
+    }
+
+    /// Whether an entry is to be added, of which `copies` are wanted. Remembers it.
+    fn is_wanted(&mut self, kind: EntryKind, content: &ContentRef, copies: usize) -> Result<bool, StoreError> {
+        if self.added.contains(&(kind, content.id)) || self.count_stored(kind, content, copies)? == copies {
+            return Ok(false);
         }
         if self.added.len() < REMEMBERED {
-            self.added.insert((header.kind, header.id));
+            self.added.insert((kind, content.id));
         }
-        self.lane.append(header, stored, &header.id)
+        Ok(true)
     }
 
     fn add_record(&mut self, bytes: &[u8], reference: &ContentRef) -> Result<(), StoreError> {
@@ -213,21 +225,28 @@ impl<'a> Put<'a> {
         Ok(found)
     }
 
-    fn count_stored(&self, header: &EntryHeader, wanted: usize) -> Result<usize, StoreError> {
+    fn count_stored(&self, kind: EntryKind, content: &ContentRef, wanted: usize) -> Result<usize, StoreError> {
         let mut count = 0;
-        for location in self.certain(header.kind, &header.id)? {
+        for location in self.certain(kind, &content.id)? {
             let subject = location.pack.shown(self.layout);
-            let read = match self.store.read_object(&header.id, location) {
+            let read = match self.read(&content.id, location) {
                 // Compaction removed the pack. What was in it is somewhere else, but one copy more does no harm.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 read => read.map_err(failed("read", &subject))?,
             };
-            count += usize::from(read.is_ok_and(|raw| raw.len() as u64 == header.raw_length));
+            count += usize::from(read.is_ok_and(|raw| raw.len() as u64 == content.length));
             if count == wanted {
                 break;
             }
         }
         Ok(count)
+    }
+
+    fn read(&self, id: &ContentId, location: Location) -> io::Result<Result<Vec<u8>, Cause>> {
+        match location.pack == Pack::Lane(self.lane.number()) && !location.is_member {
+            true => read_entry(self.lane.file(), id, location),
+            false => self.store.read_object(id, location),
+        }
     }
 
     // A large artifact is linked into place, so that a put that fails leaves it in the attempt too.

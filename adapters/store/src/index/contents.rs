@@ -108,6 +108,18 @@ impl Contents {
         (self.end, self.last) = (put.end, Some(put.id));
     }
 
+    /// These, and what was found after them in the same file.
+    pub(super) fn followed_by(mut self, later: Self) -> Self {
+        self.entries.extend(later.entries);
+        self.rows.extend(later.rows);
+        self.events.extend(later.events);
+        self.pruned.extend(later.pruned);
+        self.chain_ends.extend(later.chain_ends);
+        self.named.extend(later.named);
+        self.damage.extend(later.damage);
+        Self { end: later.end, last: later.last, ..self }
+    }
+
     /// How many entries there are.
     pub(super) fn len(&self) -> usize {
         self.entries.len()

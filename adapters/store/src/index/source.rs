@@ -262,8 +262,11 @@ impl Source {
 
     // With a table, what is known of the file takes no memory, and the next process need not find it out.
     fn save(&mut self, layout: &Layout, length: u64) -> io::Result<()> {
-        if self.table.is_some() {
-            self.contents = scan_whole(layout, self.pack)?;
+        if let Some(table) = &self.table {
+            self.contents = match table.contents() {
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => scan_whole(layout, self.pack)?,
+                covered => covered?.followed_by(std::mem::take(&mut self.contents)),
+            };
             self.table = None;
         }
         let (covered, belongs_to) = match self.pack {

@@ -27,9 +27,9 @@ impl Updating {
     pub(super) fn begin(layout: &Layout) -> Result<Self, StoreError> {
         layout.require_writable()?;
         let locks = layout.locks()?;
-        let compact = lock(&locks, COMPACT, Sharing::Exclusive)?;
-        let log = lock(&locks, LOG_LOCK, Sharing::Exclusive)?;
-        let gc = lock_for_put(&locks)?;
+        let compact = lock(locks, COMPACT, Sharing::Exclusive)?;
+        let log = lock(locks, LOG_LOCK, Sharing::Exclusive)?;
+        let gc = lock_for_put(locks)?;
         Ok(Self { log: LogDir::create(layout)?, _locks: [gc, log, compact] })
     }
 }

@@ -143,7 +143,7 @@ impl FsTaskStore {
         let folder = layout.large.dir(name.as_str()).map_err(&failed)?;
         make_ready(dir, large, &folder).map_err(&failed)?;
         // Held as long as names are changed, which takes a moment; what takes long is over.
-        let _no_put = lock_for_removal(&layout.locks()?)?;
+        let _no_put = lock_for_removal(layout.locks()?)?;
         let found = self.identity_of(&large.header.id).map_err(&failed)?;
         if found != seen && self.is_whole_large(&large.header).map_err(&failed)? {
             // A put has brought it meanwhile.

@@ -165,7 +165,7 @@ impl FsTaskStore {
         let (locks, shown) = (layout.locks()?, Pack::Sealed(*id).shown(layout));
         let failed = failed("mend", &shown);
         // Whoever filled it in the course of a put has said so in a COMMIT once the puts of now are over.
-        drop(lock_for_removal(&locks)?);
+        drop(lock_for_removal(locks)?);
         let is_named = self.shared.fresh_index()?.is_named(id);
         let _staged_stays = self.keep_staged()?;
         let mended = Staged::new(layout, |to| self.write_mended(to, file, damaged, find)).map_err(&failed)?;
@@ -174,7 +174,7 @@ impl FsTaskStore {
             false => Vec::new(),
         };
         step("staged what is mended");
-        let _no_put = lock_for_removal(&locks)?;
+        let _no_put = lock_for_removal(locks)?;
         let kept = place(layout, id, &mended, &tail).map_err(&failed)?;
         Ok((mended.id, kept))
     }

@@ -26,7 +26,7 @@ pub(super) fn pack_name(id: &ContentId) -> String {
 impl Staged {
     /// Stages what `write` writes. The caller [keeps it](crate::store::FsTaskStore::keep_staged) from those who start.
     pub(super) fn new(layout: &Layout, write: impl FnOnce(&File) -> io::Result<()>) -> io::Result<Self> {
-        let (tmp, name) = (layout.tmp().map_err(io::Error::other)?, format!("mend-{}", random_name()?));
+        let (tmp, name) = (layout.root.dir("tmp")?, format!("mend-{}", random_name()?));
         let file = tmp.file(&name, Access::CreateNew)?;
         let mut staged = Self { tmp, name, file, id: ContentId::new([0; 32]) };
         write(&staged.file)?;

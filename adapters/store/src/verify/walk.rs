@@ -198,8 +198,10 @@ impl<'a> Walk<'a> {
     /// Notes that what is wrong with `id` touches `who`.
     fn touch(&mut self, id: &ContentId, who: Affected, reason: &str) {
         let place = self.store.shared.known_locations(id).ok().and_then(|found| found.first().copied());
-        let (file, offset) = place
-            .map_or_else(|| (id.to_string(), 0), |place| (place.pack.shown(&self.store.shared.layout).into(), place.offset));
+        let (file, offset) = place.map_or_else(
+            || (id.to_string(), 0),
+            |place| (place.pack.shown(&self.store.shared.layout).into(), place.offset),
+        );
         self.told.add(DefectKind::Damaged { file, offset, reason: reason.to_owned(), object: Some(*id) }, Some(who));
     }
 }
