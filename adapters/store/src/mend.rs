@@ -9,7 +9,7 @@ use crate::compact::lock_compaction;
 use crate::dir::is_no_file;
 use crate::error::failed;
 use crate::index::{self, Pack, lane_name, readable};
-use crate::lane::{Flush, keep_tail, seal_file};
+use crate::lane_file::{Flush, keep_tail, seal_file};
 use crate::lane_tail::{Tail, end_to_read, find_tail};
 use crate::locks::{BEGIN, Lock, Sharing, lock, lock_lane};
 use crate::steps::step;

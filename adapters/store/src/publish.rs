@@ -4,11 +4,10 @@ use crate::attempt::FsAttempt;
 use crate::error::{damaged, error, failed};
 use crate::index::{Location, Pack};
 use crate::lane::{Known, Lane, is_usable, require_usable};
-use crate::large_reader::{find_large, large_header, large_name, open_staged, verify_large};
+use crate::large_place::place_large;
 use crate::layout::Layout;
 use crate::locks::{lock_for_put, lock_lane, lock_record};
 use crate::object_reader::read_entry;
-use crate::owner::Owner;
 use crate::room::give_back;
 use crate::staging::{REMEMBERED, StagedLarge, Staging, hold};
 use crate::steps::step;
@@ -265,39 +264,4 @@ impl<'a> Put<'a> {
 
 fn committed(child: &Child) -> CommittedChild {
     CommittedChild { role: child.role.number(), reference: child.reference }
-}
-
-pub(crate) fn place_large(layout: &Layout, staging: &Staging, large: &StagedLarge) -> io::Result<()> {
-    let dir = staging.dir();
-    let (folder_name, name) = large_name(&large.header.id);
-    let is_there = is_placed(layout, &large.header)?;
-    let is_new = layout.large.make_dir(folder_name.as_str())?;
-    let folder = layout.large.dir(folder_name.as_str())?;
-    if !is_there {
-        let file = open_staged(&dir, &large.name)?;
-        verify_large(&file, &large.header)?.map_err(io::Error::other)?;
-        if let Some(owner) = Owner::of_new_in(&folder)? {
-            owner.give(&file)?;
-        }
-        file.sync_data()?;
-        link_over(&dir, &large.name, &folder, &name)?;
-    }
-    // Also for a file that was there: its own writer may not have come so far yet.
-    folder.sync()?;
-    if is_new { layout.large.sync() } else { Ok(()) }
-}
-
-fn is_placed(layout: &Layout, header: &EntryHeader) -> io::Result<bool> {
-    let Some(file) = find_large(&layout.large, &header.id)?.map(Arc::new) else { return Ok(false) };
-    Ok(large_header(&file)? == Some(*header) && verify_large(&file, header)?.is_ok())
-}
-
-// A damaged file of that name makes way; a file system without hard links gets a rename.
-fn link_over(dir: &crate::dir::Dir, staged: &str, folder: &crate::dir::Dir, name: &str) -> io::Result<()> {
-    folder.remove_file(name)?;
-    match dir.link(staged, folder, name) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(_) => dir.rename(staged, folder, name),
-        Ok(()) => Ok(()),
-    }
 }

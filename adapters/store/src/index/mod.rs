@@ -13,6 +13,7 @@ mod search;
 mod snapshot;
 mod source;
 mod table;
+mod table_files;
 
 pub(crate) use by_id::ById;
 pub(crate) use contents::Appended;
@@ -20,7 +21,7 @@ pub(crate) use in_order::InOrder;
 pub(crate) use pack::{ChainEnd, Location, Pack, Row, lane_name, readable};
 pub(crate) use refresh::{list_packs, open_lanes};
 pub(crate) use snapshot::Extent;
-pub(crate) use source::remove_lane_table;
+pub(crate) use table_files::remove_lane_table;
 
 use crate::error::failed;
 use crate::layout::Layout;

@@ -1,7 +1,7 @@
 //! Packs that are staged before they are put in the place of damaged ones.
 
 use crate::dir::{Access, Dir};
-use crate::lane::hash_file;
+use crate::lane_file::hash_file;
 use crate::layout::Layout;
 use crate::random::random_name;
 use isobox_domain::content::ContentId;
