@@ -12,6 +12,10 @@ const MARK: char = '\u{1e}';
 const SHOWN_REPOSITORY: &str = "/home/ana/app";
 const SHOWN_HOME: &str = "/home/ana";
 
+/// How a question ends, and how a page shows the answer behind it.
+const QUESTION: &str = "Type yes to go on:";
+const ANSWERED: &str = "Type yes to go on: yes";
+
 /// How a step went.
 struct Ended {
     /// Both of its streams, in the order in which it wrote to them.
@@ -57,7 +61,9 @@ fn fault_of(step: &Step, next: Option<&Step>, Ended { shown, code }: &Ended) -> 
 
 fn fault(example: &Example, shown: &str, is_code_as_shown: bool, code: i32) -> Option<String> {
     let found: Vec<String> = shown.lines().map(str::to_owned).collect();
-    let expected: Vec<String> = example.printed.iter().map(|line| without_ids(line)).collect();
+    // An answer that is not typed on a terminal is not shown.
+    let shown_line = |line: &String| without_ids(&line.replace(ANSWERED, QUESTION));
+    let expected: Vec<String> = example.printed.iter().map(shown_line).collect();
     let is_right = is_as_shown(&expected, &found);
     let told = format!("line {}: $ {}", example.line, example.typed);
     match (is_code_as_shown, is_right) {
@@ -71,6 +77,9 @@ fn fault(example: &Example, shown: &str, is_code_as_shown: bool, code: i32) -> O
 fn script(step: &Step) -> String {
     let commands = match step {
         Step::Before(hidden) => hidden.clone(),
+        Step::Example(example) if example.printed.iter().any(|line| line.ends_with(ANSWERED)) => {
+            format!("{{ {}; }} <<< yes", example.typed)
+        }
         Step::Example(example) => example.typed.clone(),
         Step::Policy { file, sections } => format!("put_policy \"{file}\" <<'END_OF_POLICY'\n{sections}END_OF_POLICY"),
     };

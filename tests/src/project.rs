@@ -72,7 +72,12 @@ impl Project {
 
     /// The same after `isobox init`, with what that wrote committed.
     pub fn initialised(user: User) -> Self {
-        Self::bare(user).set_up()
+        Self::initialised_below(&std::env::temp_dir(), user)
+    }
+
+    /// The same in a directory below `parent`, which must be there.
+    pub fn initialised_below(parent: &Path, user: User) -> Self {
+        Self::below(parent, user).set_up()
     }
 
     /// [`Project::of_fixed_length`] after `isobox init`, with what that wrote committed.

@@ -1,5 +1,6 @@
 //! One attempt in progress: a directory in `tmp/` with a locked journal and what was staged.
 
+use crate::attempts::JOURNAL;
 use crate::capture::FsCaptureSink;
 use crate::dir::Dir;
 use crate::error::{error, failed};
@@ -59,8 +60,8 @@ impl FsAttempt {
 
     /// Notes which record is about to be committed, so that a kill right after that is told from one before.
     pub(crate) fn note_publishing(&mut self, record: &ContentId) -> Result<(), StoreError> {
-        let subject = self.shown();
-        self.journal.publishing(record).map_err(failed("note in attempt", &subject))
+        let dir = self.dir();
+        self.journal.publishing(record).map_err(failed("note in attempt", dir.shown(JOURNAL)))
     }
 
     /// Removes everything.
@@ -68,8 +69,8 @@ impl FsAttempt {
         let (layout, name) = (&self.store.layout, &self.name);
         let tmp = layout.tmp()?;
         // What could not be kept, whatever the reason, is removed.
-        let is_kept = spare::keep(layout, &tmp, name).unwrap_or(false);
-        if is_kept { Ok(()) } else { tmp.remove_dir(name) }.map_err(failed("remove attempt", &self.shown()))
+        let is_kept = spare::keep(layout, tmp, name).unwrap_or(false);
+        if is_kept { Ok(()) } else { tmp.remove_dir(name) }.map_err(failed("remove attempt", self.dir().shown(JOURNAL)))
     }
 
     fn take(&self, what: Taken) -> Result<(), StoreError> {
@@ -84,8 +85,8 @@ impl FsAttempt {
         Err(error(StoreErrorKind::Io, "stage", subject, "it was staged before in this attempt"))
     }
 
-    fn shown(&self) -> String {
-        hold(&self.staging).dir().shown("attempt")
+    fn dir(&self) -> Arc<Dir> {
+        hold(&self.staging).dir()
     }
 }
 
@@ -95,18 +96,23 @@ impl Attempt for FsAttempt {
     }
 
     fn update(&mut self, draft: &TaskRecord) -> Result<(), StoreError> {
-        let subject = self.shown();
-        self.journal.draft(draft).map_err(failed("update attempt", &subject))?;
+        let dir = self.dir();
+        self.journal.draft(draft).map_err(failed("update attempt", dir.shown(JOURNAL)))?;
         self.draft = draft.clone();
         Ok(())
     }
 
     fn note(&mut self, name: &str, state: &[u8]) -> Result<(), StoreError> {
-        let subject = self.shown();
+        let dir = self.dir();
         if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-') {
-            return Err(error(StoreErrorKind::Io, "note in attempt", subject, "the name of a note is a-z and `-`"));
+            return Err(error(
+                StoreErrorKind::Io,
+                "note in attempt",
+                dir.shown(JOURNAL),
+                "the name of a note is a-z and `-`",
+            ));
         }
-        self.journal.note(name, state).map_err(failed("note in attempt", &subject))?;
+        self.journal.note(name, state).map_err(failed("note in attempt", dir.shown(JOURNAL)))?;
         self.notes.insert(name.to_owned(), state.to_vec());
         Ok(())
     }

@@ -27,10 +27,10 @@ impl Attempts for FsTaskStore {
     fn probe(&self, room_bytes: u64) -> Result<(), StoreError> {
         self.shared.layout.require_writable()?;
         let tmp = self.shared.layout.tmp()?;
-        try_writing(&tmp).map_err(failed("write to", &tmp.shown("")))?;
-        require_room(&tmp, room_bytes)?;
+        try_writing(tmp).map_err(failed("write to", &tmp.shown("")))?;
+        require_room(tmp, room_bytes)?;
         // What a put opens is opened now: where it cannot be, nothing has happened yet.
-        open_all(&self.shared.layout.locks()?)?;
+        open_all(self.shared.layout.locks()?)?;
         require_usable(&self.shared.layout)?;
         self.shared.fresh_index().map(drop)
     }
@@ -43,7 +43,7 @@ impl Attempts for FsTaskStore {
         let tmp = self.shared.layout.tmp()?;
         let mut found: Vec<Box<dyn Attempt>> = Vec::new();
         for name in tmp.names().map_err(failed("list", &tmp.shown("")))? {
-            match take_over(&self.shared, &tmp, &name) {
+            match take_over(&self.shared, tmp, &name) {
                 Ok(attempt) => found.extend(attempt.map(|attempt| Box::new(attempt) as Box<dyn Attempt>)),
                 // It belongs to another user, who will find it.
                 Err(error) if error.kind == StoreErrorKind::Unsuitable => {}
@@ -58,12 +58,12 @@ fn begin(store: &Arc<Shared>, draft: &TaskRecord) -> Result<FsAttempt, StoreErro
     let layout = &store.layout;
     layout.require_writable()?;
     // While this is held, nobody takes the directory for what a killed process left before its draft.
-    let _beginning = lock(&layout.locks()?, BEGIN, Sharing::Shared)?;
+    let _beginning = lock(layout.locks()?, BEGIN, Sharing::Shared)?;
     let tmp = layout.tmp()?;
     let name = random_name().map_err(failed("read", "/dev/urandom"))?;
-    let begun = begin_in(layout, &tmp, &name, draft);
+    let begun = begin_in(layout, tmp, &name, draft);
     let (dir, journal) = begun.map_err(|e| {
-        remove_quietly(&tmp, &name);
+        remove_quietly(tmp, &name);
         failed("begin attempt", &tmp.shown(&name))(e)
     })?;
     Ok(FsAttempt::new(Arc::clone(store), name, dir, journal, draft.clone()))
@@ -144,7 +144,7 @@ pub(crate) fn find_directory(tmp: &Dir, name: &str) -> io::Result<Option<Dir>> {
 
 // Something without a journal is being made right now, or its maker was killed: nobody makes any while BEGIN is held.
 fn remove_remains(store: &Shared, tmp: &Dir, name: &str) -> Result<(), StoreError> {
-    let Some(_none_begins) = try_lock(&store.layout.locks()?, BEGIN, Sharing::Exclusive)? else { return Ok(()) };
+    let Some(_none_begins) = try_lock(store.layout.locks()?, BEGIN, Sharing::Exclusive)? else { return Ok(()) };
     let still_none = open_dead(tmp, name).map_err(failed("open attempt", &tmp.shown(name)))?.is_none();
     if still_none {
         remove_quietly(tmp, name);

@@ -1,6 +1,6 @@
 //! Directories by handle: nothing below one is reached through a symbolic link.
 
-use crate::error::shown;
+use crate::error::{Subject, shown};
 use crate::owner::Owner;
 use nix::NixPath;
 use nix::errno::Errno;
@@ -58,6 +58,11 @@ impl Dir {
     pub(crate) fn dir<N: NixPath + AsRef<Path> + ?Sized>(&self, name: &N) -> io::Result<Self> {
         let fd = openat(&self.fd, name, DIRECTORY | OFlag::O_NOFOLLOW, Mode::empty())?;
         Ok(Self { fd, path: self.path.join(name) })
+    }
+
+    /// The same directory, which is called `name` in `parent` by now.
+    pub(crate) fn moved(self, parent: &Self, name: &str) -> Self {
+        Self { path: parent.path.join(name), ..self }
     }
 
     /// Opens a directory in this one only to go on from there: it need not be readable.
@@ -231,8 +236,8 @@ impl Dir {
     }
 
     /// The path of `name` in this directory, for people.
-    pub(crate) fn shown(&self, name: &str) -> String {
-        shown(&self.path.join(name))
+    pub(crate) fn shown<'a>(&'a self, name: &'a str) -> Subject<impl Fn() -> String + 'a> {
+        Subject(move || shown(&self.path.join(name)))
     }
 
     /// The directory as a file, to be locked or looked at.

@@ -3,6 +3,7 @@
 use isobox_domain::escape::Escaped;
 use isobox_ports::{Cause, StoreError, StoreErrorKind};
 use nix::errno::Errno;
+use std::fmt;
 use std::io;
 use std::path::Path;
 
@@ -11,9 +12,28 @@ pub(crate) fn shown(path: &Path) -> String {
     Escaped::path(path).to_string()
 }
 
+/// What an error would be about: put into words only where there is one, for a put asks for a hundred.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Subject<F>(pub(crate) F);
+
+impl<F: Fn() -> String> fmt::Display for Subject<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&(self.0)())
+    }
+}
+
+impl<F: Fn() -> String> From<Subject<F>> for String {
+    fn from(subject: Subject<F>) -> Self {
+        (subject.0)()
+    }
+}
+
 /// Maps what the system said about `operation` on `subject`.
-pub(crate) fn failed<'a>(operation: &'static str, subject: &'a str) -> impl Fn(io::Error) -> StoreError + 'a {
-    move |error| StoreError { kind: kind_of(&error), operation, subject: subject.to_owned(), source: error.into() }
+pub(crate) fn failed<'a>(
+    operation: &'static str,
+    subject: impl fmt::Display + 'a,
+) -> impl Fn(io::Error) -> StoreError + 'a {
+    move |error| StoreError { kind: kind_of(&error), operation, subject: subject.to_string(), source: error.into() }
 }
 
 /// An error of a chosen kind.

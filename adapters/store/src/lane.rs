@@ -1,12 +1,12 @@
 //! Appending to a lane: entries, the COMMIT last, one flush.
 
-use crate::dir::{Access, Dir, is_no_file};
-use crate::error::{damaged, failed};
-use crate::index::{ChainEnd, Index, Pack, lane_name};
+use crate::dir::is_no_file;
+use crate::error::{Subject, damaged, failed};
+use crate::index::{Appended, ChainEnd, Index, Pack, lane_name};
+use crate::lane_file::{Flush, keep_tail, open_lane, seal_file};
 use crate::lane_tail::{Tail, find_tail};
 use crate::layout::Layout;
 use crate::locks::Lock;
-use crate::random::random_name;
 use isobox_domain::content::ContentId;
 use isobox_domain::timestamp::Timestamp;
 use isobox_ports::StoreError;
@@ -14,14 +14,16 @@ use isobox_store_format::commit::Commit;
 use isobox_store_format::entry::{EntryHeader, EntryKind, HEADER_LEN};
 use isobox_store_format::frame::Compressor;
 use isobox_store_format::limits::{LANES, MAX_COMMIT, MAX_PACK};
-use std::fs::{File, Permissions};
-use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const BUFFER: usize = 256 * 1024;
 /// A lane of so many entries is sealed, however short it is: going through a pack without a table takes memory for each.
 const MAX_ENTRIES: u64 = 1 << 17;
+/// So many entries of a put are told to the index; with more it goes through the lane.
+const MOST_TOLD: usize = 1024;
 /// What the longest COMMIT takes in a lane, in bytes.
 const COMMIT_ROOM: u64 = HEADER_LEN as u64 + MAX_COMMIT;
 
@@ -56,6 +58,8 @@ pub(crate) struct Lane<'a> {
     last: Option<ChainEnd>,
     /// Packs that were sealed in the midst of the current put.
     sealed: Vec<ContentId>,
+    /// What the current put appended; `None` where that is not all in the file that was there before, or too much to tell.
+    appended: Option<Vec<(ContentId, u64, EntryKind)>>,
     _lock: Lock,
 }
 
@@ -99,6 +103,7 @@ impl<'a> Lane<'a> {
             entries: known.entries,
             last: tail.last().or(known.sealed_end),
             sealed: Vec::new(),
+            appended: Some(Vec::new()),
             _lock: lock,
         };
         lane.settle(&tail, expected).map_err(failed("prepare lane", &subject))?;
@@ -124,9 +129,19 @@ impl<'a> Lane<'a> {
         self.number
     }
 
-    /// Appends an entry of the current put.
-    pub(crate) fn append(&mut self, header: &EntryHeader, stored: &[u8]) -> Result<(), StoreError> {
-        self.try_append(header, stored).map_err(failed("append to lane", &self.shown()))
+    /// Its file, to be read.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Appends an entry of the current put, by which `named` is found.
+    pub(crate) fn append(&mut self, header: &EntryHeader, stored: &[u8], named: &ContentId) -> Result<(), StoreError> {
+        self.try_append(header, stored).map_err(failed("append to lane", self.shown()))?;
+        self.appended = self.appended.take().filter(|appended| appended.len() < MOST_TOLD);
+        if let Some(appended) = &mut self.appended {
+            appended.push((*named, self.end - header.entry_length(), header.kind));
+        }
+        Ok(())
     }
 
     fn try_append(&mut self, header: &EntryHeader, stored: &[u8]) -> io::Result<()> {
@@ -152,11 +167,12 @@ impl<'a> Lane<'a> {
         Ok(())
     }
 
-    /// Ends the put with a COMMIT and makes all of it durable: the only flush. `fill` completes what the lane knows.
-    pub(crate) fn commit(mut self, compressor: &mut Compressor, fill: Commit) -> Result<(), StoreError> {
+    /// Ends the put with a COMMIT and makes all of it durable: the only flush. `fill` completes what the lane knows. What was
+    /// appended is returned where it need not be looked for.
+    pub(crate) fn commit(mut self, compressor: &mut Compressor, fill: Commit) -> Result<Option<Appended>, StoreError> {
         let subject = self.shown();
         let commit = self.link(fill);
-        let payload = commit.encode().map_err(|e| damaged("encode commit", subject.clone(), e))?;
+        let payload = commit.encode().map_err(|e| damaged("encode commit", subject.to_string(), e))?;
         let (header, stored) =
             compressor.entry(EntryKind::Commit, &payload).map_err(failed("encode commit", &subject))?;
         let written = self.push(&header, &stored).and_then(|()| self.write_out());
@@ -167,7 +183,9 @@ impl<'a> Lane<'a> {
         self.file.sync_data().map_err(|error| {
             self.give_up();
             failed("flush lane", &subject)(error)
-        })
+        })?;
+        let (start, end) = (self.start, self.end);
+        Ok(self.appended.map(|entries| Appended { start, end, entries, id: header.id, commit }))
     }
 
     fn link(&self, commit: Commit) -> Commit {
@@ -206,89 +224,13 @@ impl<'a> Lane<'a> {
         self.write_out()?;
         let id = seal_file(self.layout, self.number, &self.file, Flush::First)?;
         self.file = open_lane(&self.layout.lanes, self.number)?;
-        (self.start, self.end, self.entries) = (0, 0, 0);
+        (self.start, self.end, self.entries, self.appended) = (0, 0, 0, None);
         Ok(id)
     }
 
-    fn shown(&self) -> String {
+    fn shown(&self) -> Subject<impl Fn() -> String + 'a> {
         Pack::Lane(self.number).shown(self.layout)
     }
-}
-
-/// Keeps what a lane has from `start` on in quarantine, durably: it is to be cut off.
-pub(crate) fn keep_tail(layout: &Layout, number: u8, file: &File, start: u64) -> io::Result<()> {
-    let quarantine = layout.quarantine().map_err(io::Error::other)?;
-    let kept = quarantine.file(&format!("{}.{}", lane_name(number), random_name()?), Access::CreateNew)?;
-    let (mut at, mut buffer) = (start, vec![0; BUFFER]);
-    loop {
-        let read = file.read_at(&mut buffer, at)?;
-        if read == 0 {
-            break;
-        }
-        kept.write_all_at(&buffer[..read], at - start)?;
-        at += read as u64;
-    }
-    kept.sync_all()?;
-    quarantine.sync()
-}
-
-/// Whether a lane is flushed before it is sealed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Flush {
-    First,
-    Never,
-}
-
-pub(crate) fn seal_file(layout: &Layout, number: u8, file: &File, flush: Flush) -> io::Result<ContentId> {
-    if flush == Flush::First {
-        file.sync_data()?;
-    }
-    let id = hash_file(file)?;
-    layout.lanes.rename(&lane_name(number), &layout.packs, &format!("{}.pack", id.to_hex()))?;
-    // Not before: a lane that a kill leaves read-only could not be put into.
-    if file.set_permissions(Permissions::from_mode(0o444)).is_err() {
-        // It is sealed all the same: nothing writes to what bears such a name.
-    }
-    layout.packs.sync()?;
-    layout.lanes.sync()?;
-    Ok(id)
-}
-
-pub(crate) fn hash_file(file: &File) -> io::Result<ContentId> {
-    let mut hasher = blake3::Hasher::new();
-    let mut buffer = vec![0; BUFFER];
-    let mut at = 0;
-    loop {
-        match file.read_at(&mut buffer, at)? {
-            0 => return Ok(ContentId::new(*hasher.finalize().as_bytes())),
-            length => {
-                hasher.write_all(&buffer[..length])?;
-                at += length as u64;
-            }
-        }
-    }
-}
-
-// A lane's name is made durable once, when it is made: each put after that flushes the file alone.
-fn open_lane(lanes: &Dir, number: u8) -> io::Result<File> {
-    let name = lane_name(number);
-    match lanes.file(&name, Access::CreateNew) {
-        Ok(file) => {
-            lanes.sync()?;
-            Ok(file)
-        }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match lanes.file(&name, Access::Create) {
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => open_read_only(lanes, &name),
-            opened => opened,
-        },
-        Err(error) => Err(error),
-    }
-}
-
-// Another version that was killed while it sealed the lane left it so.
-fn open_read_only(lanes: &Dir, name: &str) -> io::Result<File> {
-    lanes.file(name, Access::Read)?.set_permissions(Permissions::from_mode(0o600))?;
-    lanes.file(name, Access::Existing)
 }
 
 fn now() -> Timestamp {

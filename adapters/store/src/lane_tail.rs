@@ -1,9 +1,9 @@
 //! What a lane ends in: its last COMMIT, and what may follow it.
 
 use crate::index::ChainEnd;
-use crate::pack_scan::{read_commit, read_header};
+use crate::pack_scan::{decode_commit, read_commit};
 use isobox_domain::content::ContentId;
-use isobox_store_format::commit::{Commit, TRAILER_LEN, payload_length};
+use isobox_store_format::commit::{Commit, payload_length};
 use isobox_store_format::entry::{EntryHeader, EntryKind, HEADER_LEN, Place};
 use isobox_store_format::format_file::StoreId;
 use isobox_store_format::limits::MAX_PACK;
@@ -14,6 +14,8 @@ use std::ops::Range;
 
 /// The least that a disk writes at once, in bytes.
 const SECTOR: u64 = 512;
+/// Seldom does a COMMIT take more with its header, in bytes.
+const USUAL: u64 = 512;
 /// Fewer zeros than this say nothing of a sector that a stretch begins or ends in: a damaged byte may be one.
 const FEWEST: u64 = 32;
 
@@ -119,15 +121,28 @@ impl CommitEntry {
 
 /// As [`commit_ending_at`], with all that it says.
 pub(crate) fn entry_ending_at(file: &File, store: StoreId, end: u64) -> io::Result<Option<CommitEntry>> {
-    let Some(trailer_at) = end.checked_sub(TRAILER_LEN as u64) else { return Ok(None) };
-    let mut trailer = [0; TRAILER_LEN];
-    read_exact_at(file, &mut trailer, trailer_at)?;
-    let entry = payload_length(&trailer).map(|length| length + HEADER_LEN as u64);
-    let Some(offset) = entry.and_then(|length| end.checked_sub(length)) else { return Ok(None) };
-    match read_header(file, offset, Place::Pack)? {
-        Some(header) if offset + header.entry_length() == end => entry_at(file, store, offset, &header),
-        _ => Ok(None),
+    let mut usual = [0; USUAL as usize];
+    let last = &mut usual[..end.min(USUAL) as usize];
+    read_exact_at(file, last, end - last.len() as u64)?;
+    let entry = last.last_chunk().and_then(payload_length).map(|length| length + HEADER_LEN as u64);
+    let Some((entry, offset)) = entry.and_then(|entry| Some((entry, end.checked_sub(entry)?))) else { return Ok(None) };
+    if entry > USUAL {
+        let mut whole = vec![0; entry as usize];
+        read_exact_at(file, &mut whole, offset)?;
+        return Ok(commit_in(&whole, store, offset));
     }
+    Ok(commit_in(&last[last.len() - entry as usize..], store, offset))
+}
+
+/// The COMMIT that is all of `entry`, which stands at `offset`.
+fn commit_in(entry: &[u8], store: StoreId, offset: u64) -> Option<CommitEntry> {
+    let (header, payload) = entry.split_first_chunk()?;
+    let header = EntryHeader::decode(header, Place::Pack).ok()?;
+    if header.kind != EntryKind::Commit || header.entry_length() != entry.len() as u64 {
+        return None;
+    }
+    let commit = decode_commit(&header, payload.to_vec()).filter(|commit| commit.store == store)?;
+    Some(CommitEntry { offset, id: header.id, commit })
 }
 
 fn entry_at(file: &File, store: StoreId, offset: u64, header: &EntryHeader) -> io::Result<Option<CommitEntry>> {

@@ -10,7 +10,7 @@ use nix::sys::statvfs::{FsFlags, fstatvfs};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 const STORE: &str = "store";
 const FORMAT: &str = "FORMAT";
@@ -35,6 +35,9 @@ pub(crate) struct Layout {
     pub(crate) large: Dir,
     pub(crate) format: FormatFile,
     pub(crate) tables: Tables,
+    /// Opened by the first who needs them, and kept: neither is ever removed.
+    locks: OnceLock<Dir>,
+    tmp: OnceLock<Dir>,
 }
 
 /// Whether derived tables are written into a store.
@@ -121,7 +124,7 @@ impl Layout {
 
     /// FORMAT, for people.
     pub(crate) fn shown_format(&self) -> String {
-        self.root.shown(FORMAT)
+        self.root.shown(FORMAT).into()
     }
 
     /// Puts a whole FORMAT in the place of a damaged one; where that is kept.
@@ -137,14 +140,14 @@ impl Layout {
             file.sync_data()?;
             tmp.rename(&name, &self.root, FORMAT)?;
             self.root.sync()?;
-            Ok(quarantine.shown(&kept))
+            Ok(quarantine.shown(&kept).into())
         });
         replaced.map_err(failed("mend", &self.shown_format()))
     }
 
     /// The directory of locks.
-    pub(crate) fn locks(&self) -> Result<Dir, StoreError> {
-        self.dir("locks")
+    pub(crate) fn locks(&self) -> Result<&Dir, StoreError> {
+        self.kept(&self.locks, "locks")
     }
 
     /// The directory of damaged files.
@@ -155,8 +158,16 @@ impl Layout {
     }
 
     /// The directory of attempts.
-    pub(crate) fn tmp(&self) -> Result<Dir, StoreError> {
-        self.dir("tmp")
+    pub(crate) fn tmp(&self) -> Result<&Dir, StoreError> {
+        self.kept(&self.tmp, "tmp")
+    }
+
+    fn kept<'a>(&'a self, kept: &'a OnceLock<Dir>, name: &str) -> Result<&'a Dir, StoreError> {
+        if let Some(dir) = kept.get() {
+            return Ok(dir);
+        }
+        let dir = self.dir(name)?;
+        Ok(kept.get_or_init(|| dir))
     }
 
     fn dir(&self, name: &str) -> Result<Dir, StoreError> {
@@ -168,7 +179,8 @@ impl Layout {
         let format = read_format(&root)?;
         let open = |name: &str| root.dir(name).map_err(failed("open", &root.shown(name)));
         let (lanes, packs, large) = (open("lanes")?, Arc::new(open("packs")?), open("large")?);
-        Ok(Self { lanes, packs, large, format, root, tables: Tables::Written })
+        let (locks, tmp) = Default::default();
+        Ok(Self { lanes, packs, large, format, root, tables: Tables::Written, locks, tmp })
     }
 }
 
@@ -183,7 +195,7 @@ fn format_bytes(root: &Dir) -> Result<Vec<u8>, StoreError> {
 
 fn read_format(root: &Dir) -> Result<FormatFile, StoreError> {
     let (subject, bytes) = (root.shown(FORMAT), format_bytes(root)?);
-    let format = FormatFile::decode(&bytes).map_err(|e| damaged("read", subject.clone(), e))?;
+    let format = FormatFile::decode(&bytes).map_err(|e| damaged("read", subject.to_string(), e))?;
     format.require_readable().map_err(|e| error(StoreErrorKind::Unsuitable, "open store", subject, e))?;
     Ok(format)
 }

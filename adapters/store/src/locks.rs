@@ -1,14 +1,16 @@
 //! Locks of the store: empty files that are never deleted, held through open files, so that a killed process holds none.
 
 use crate::dir::{Access, Dir};
-use crate::error::{error, failed};
+use crate::error::{Subject, error, failed};
 use crate::steps::wait;
 use isobox_domain::content::ContentId;
 use isobox_ports::{StoreError, StoreErrorKind};
 use isobox_store_format::limits::LANES;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
+use std::fmt::Display;
 use std::fs::{File, TryLockError};
+use std::iter;
 use std::time::{Duration, Instant};
 
 /// How long a lock is waited for before the store counts as locked.
@@ -60,7 +62,7 @@ pub(crate) fn lane_lock(lane: u8) -> String {
 
 /// Takes the lock `name`, waiting a while for it.
 pub(crate) fn lock(locks: &Dir, name: &str, sharing: Sharing) -> Result<Lock, StoreError> {
-    wait_for(&locks.shown(name), || try_lock(locks, name, sharing))
+    wait_for(locks.shown(name), || try_lock(locks, name, sharing))
 }
 
 /// Taken for a put: what counts as stored meanwhile stays.
@@ -93,7 +95,8 @@ pub(crate) fn try_lock(locks: &Dir, name: &str, sharing: Sharing) -> Result<Opti
 /// Takes the lock of one record, held while it is checked whether it was published before, and published; or which event
 /// about it is the newest, and the next one appended. Those of other records are not in the way.
 pub(crate) fn lock_record(locks: &Dir, record: &ContentId) -> Result<Lock, StoreError> {
-    wait_for(&format!("{} for {record}", locks.shown(RECORDS)), || try_lock_record(locks, record))
+    let subject = Subject(|| format!("{} for {record}", locks.shown(RECORDS)));
+    wait_for(subject, || try_lock_record(locks, record))
 }
 
 fn try_lock_record(locks: &Dir, record: &ContentId) -> Result<Option<Lock>, StoreError> {
@@ -121,10 +124,11 @@ fn byte_of(record: &ContentId) -> nix::libc::flock {
     }
 }
 
-/// Takes the first free lane that is usable.
-pub(crate) fn lock_lane(locks: &Dir, is_usable: impl Fn(u8) -> bool) -> Result<(u8, Lock), StoreError> {
-    wait_for(&locks.shown("lane-*"), || {
-        for lane in (0..LANES).filter(|lane| is_usable(*lane)) {
+/// Takes the first free lane that is usable, but rather `preferred` than any other.
+pub(crate) fn lock_lane(locks: &Dir, preferred: u8, is_usable: impl Fn(u8) -> bool) -> Result<(u8, Lock), StoreError> {
+    wait_for(locks.shown("lane-*"), || {
+        let others = (0..LANES).filter(|lane| *lane != preferred);
+        for lane in iter::once(preferred).chain(others).filter(|lane| is_usable(*lane)) {
             if let Some(lock) = try_lock_lane(locks, lane)? {
                 return Ok(Some((lane, lock)));
             }
@@ -140,7 +144,7 @@ pub(crate) fn try_lock_lane(locks: &Dir, number: u8) -> Result<Option<Lock>, Sto
 
 /// Tries `take` until it succeeds, for a while: flock(2) has no timeout.
 pub(crate) fn wait_for<T>(
-    subject: &str,
+    subject: impl Display,
     mut take: impl FnMut() -> Result<Option<T>, StoreError>,
 ) -> Result<T, StoreError> {
     let start = Instant::now();
@@ -151,7 +155,7 @@ pub(crate) fn wait_for<T>(
         }
         if start.elapsed() > PATIENCE {
             let reason = format!("another process has held it for over {} s", PATIENCE.as_secs());
-            return Err(error(StoreErrorKind::Locked, "take lock", subject, reason));
+            return Err(error(StoreErrorKind::Locked, "take lock", subject.to_string(), reason));
         }
         wait(pause);
         pause = (pause * 2).min(LONGEST_PAUSE);

@@ -9,7 +9,7 @@ use crate::compact::lock_compaction;
 use crate::dir::is_no_file;
 use crate::error::failed;
 use crate::index::{self, Pack, lane_name, readable};
-use crate::lane::{Flush, keep_tail, seal_file};
+use crate::lane_file::{Flush, keep_tail, seal_file};
 use crate::lane_tail::{Tail, end_to_read, find_tail};
 use crate::locks::{BEGIN, Lock, Sharing, lock, lock_lane};
 use crate::steps::step;
@@ -100,7 +100,7 @@ impl FsTaskStore {
     fn hold_lane(&self, pack: Pack, mode: MendMode) -> Result<Option<Lock>, StoreError> {
         match (pack, mode) {
             (Pack::Lane(lane), MendMode::Mend) => {
-                lock_lane(&self.shared.layout.locks()?, |number| number == lane).map(|(_, lock)| Some(lock))
+                lock_lane(self.shared.layout.locks()?, lane, |number| number == lane).map(|(_, lock)| Some(lock))
             }
             (Pack::Lane(_), MendMode::Look) | (Pack::Sealed(_), _) => Ok(None),
         }
@@ -109,7 +109,7 @@ impl FsTaskStore {
     /// Taken before anything is staged in `tmp/`: whoever starts would take it for what a killed process left. Nobody waits
     /// for it: an attempt shares it, and a recovery that does not get it leaves remains to the next one.
     fn keep_staged(&self) -> Result<Lock, StoreError> {
-        lock(&self.shared.layout.locks()?, BEGIN, Sharing::Shared)
+        lock(self.shared.layout.locks()?, BEGIN, Sharing::Shared)
     }
 
     /// Opens a pack to look for damage. What lies in the place of one, or is gone, is told by whoever verifies.

@@ -9,6 +9,7 @@ use isobox_store_format::block::Block;
 use isobox_store_format::entry::{EntryHeader, EntryKind, Place};
 use isobox_store_format::frame::decode_payload;
 use std::collections::VecDeque;
+use std::fs::File;
 use std::io;
 use std::sync::{Arc, PoisonError};
 
@@ -47,12 +48,7 @@ impl Shared {
         if location.is_member {
             return self.read_member(id, location);
         }
-        let file = location.pack.open(&self.layout)?;
-        let header = read_header(&file, location.offset, Place::Pack)?;
-        let header = header.filter(|header| location.kind == EntryKind::Large || header.id == *id);
-        let Some(header) = header else { return Ok(Err("its header is damaged".into())) };
-        let payload = unless_cut_off(read_payload(&file, location.offset, &header))?;
-        Ok(payload.and_then(|payload| decode_payload(&header, payload).map_err(Cause::from)))
+        read_entry(&location.pack.open(&self.layout)?, id, location)
     }
 
     fn read_member(&self, id: &ContentId, location: Location) -> io::Result<Result<Vec<u8>, Cause>> {
@@ -84,6 +80,15 @@ impl Shared {
             Err(damage) => Err(damage),
         })
     }
+}
+
+/// The raw bytes of `id`, which stands for itself at `location` in `file`, verified; or what is wrong with what stands there.
+pub(crate) fn read_entry(file: &File, id: &ContentId, location: Location) -> io::Result<Result<Vec<u8>, Cause>> {
+    let header = read_header(file, location.offset, Place::Pack)?;
+    let header = header.filter(|header| location.kind == EntryKind::Large || header.id == *id);
+    let Some(header) = header else { return Ok(Err("its header is damaged".into())) };
+    let payload = unless_cut_off(read_payload(file, location.offset, &header))?;
+    Ok(payload.and_then(|payload| decode_payload(&header, payload).map_err(Cause::from)))
 }
 
 /// A table may tell of more than its file has: one that was cut off since is damaged there.

@@ -53,7 +53,7 @@ fn look_at(tmp: &Dir, name: &str) -> io::Result<Option<FsOpenAttempt>> {
     if is_gone(&journal)? || !dir.is_named(tmp, name)? {
         return Ok(None);
     }
-    let subject = tmp.shown(name);
+    let subject = tmp.shown(name).to_string();
     Ok(draft.map(|draft| FsOpenAttempt { dir, journal, draft, notes, is_running, subject }))
 }
 

@@ -116,8 +116,12 @@ impl<'a> PackScan<'a> {
 
 /// The COMMIT at `offset`, verified; `None` if it is damaged.
 pub(crate) fn read_commit(file: &File, offset: u64, header: &EntryHeader) -> io::Result<Option<Commit>> {
-    let payload = read_payload(file, offset, header)?;
-    Ok(decode_payload(header, payload).ok().and_then(|payload| Commit::decode(&payload).ok()))
+    Ok(decode_commit(header, read_payload(file, offset, header)?))
+}
+
+/// The COMMIT that a stored payload is, verified; `None` if it is damaged.
+pub(crate) fn decode_commit(header: &EntryHeader, stored: Vec<u8>) -> Option<Commit> {
+    Commit::decode(&decode_payload(header, stored).ok()?).ok()
 }
 
 /// The members of the block at `offset`; `None` if its table is damaged. Their bytes are not read.

@@ -4,10 +4,10 @@ use crate::attempt::FsAttempt;
 use crate::error::{damaged, error, failed};
 use crate::index::{Location, Pack};
 use crate::lane::{Known, Lane, is_usable, require_usable};
-use crate::large_reader::{find_large, large_header, large_name, open_staged, verify_large};
+use crate::large_place::place_large;
 use crate::layout::Layout;
 use crate::locks::{lock_for_put, lock_lane, lock_record};
-use crate::owner::Owner;
+use crate::object_reader::read_entry;
 use crate::room::give_back;
 use crate::staging::{REMEMBERED, StagedLarge, Staging, hold};
 use crate::steps::step;
@@ -16,11 +16,12 @@ use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::event::{Event, EventKind};
 use isobox_domain::record::TaskRecord;
 use isobox_domain::timestamp::Timestamp;
-use isobox_ports::{StoreError, StoreErrorKind};
+use isobox_ports::{Cause, StoreError, StoreErrorKind};
 use isobox_store_format::commit::{Commit, Committed, CommittedChild};
 use isobox_store_format::entry::{EntryHeader, EntryKind};
 use isobox_store_format::format_file::StoreId;
 use isobox_store_format::frame::Compressor;
+use isobox_store_format::object::reference_to;
 use isobox_store_format::record::{Child, EncodedRecord, children, encode_record};
 use std::collections::HashSet;
 use std::io;
@@ -28,13 +29,12 @@ use std::sync::Arc;
 
 /// Publishes `record` with what its attempt staged, and leaves the attempt as it is.
 pub(crate) fn publish(attempt: &mut FsAttempt, record: &TaskRecord) -> Result<ContentId, StoreError> {
-    let subject = record.task.to_string();
-    let encoded =
-        encode_record(record).map_err(|e| error(StoreErrorKind::Io, "encode record of", subject.clone(), e))?;
+    let refused = |e| error(StoreErrorKind::Io, "encode record of", record.task.to_string(), e);
+    let encoded = encode_record(record).map_err(refused)?;
     match put(attempt, record, &encoded) {
         // The disk was filled meanwhile: now the room that was set aside is needed.
         Err(error) if error.kind == StoreErrorKind::Full => {
-            give_back(&hold(&attempt.staging).dir()).map_err(failed("make room for record of", &subject))?;
+            give_back(&hold(&attempt.staging).dir()).map_err(failed("make room for record of", record.task))?;
             put(attempt, record, &encoded)
         }
         put => put,
@@ -42,24 +42,24 @@ pub(crate) fn publish(attempt: &mut FsAttempt, record: &TaskRecord) -> Result<Co
 }
 
 fn put(attempt: &mut FsAttempt, record: &TaskRecord, encoded: &EncodedRecord) -> Result<ContentId, StoreError> {
-    let id = encoded.reference().id;
+    let reference = encoded.reference();
+    let id = reference.id;
     attempt.note_publishing(&id)?;
     let store = Arc::clone(&attempt.store);
     let staging = hold(&attempt.staging);
     let locks = store.layout.locks()?;
     step("puts");
-    let _record = lock_record(&locks, &id)?;
-    let _gc = lock_for_put(&locks)?;
+    let _record = lock_record(locks, &id)?;
+    let _gc = lock_for_put(locks)?;
     let mut put = Put::open(&store, staging.length() + encoded.bytes.len() as u64)?;
     step("opened a lane");
-    let published = FsTaskStore { shared: Arc::clone(&store) };
-    if published.is_published_whole(&id)? {
+    if is_published(&store, &id)? {
         return Ok(id);
     }
-    match put.add_all(&staging, encoded) {
+    match put.add_all(&staging, encoded, &reference) {
         Ok(children) => {
             step("decided what is stored");
-            put.commit(commit_of(record, encoded.reference(), children))?;
+            put.commit(commit_of(record, reference, children))?;
             step("committed");
             Ok(id)
         }
@@ -70,11 +70,18 @@ fn put(attempt: &mut FsAttempt, record: &TaskRecord, encoded: &EncodedRecord) ->
     }
 }
 
+/// Whether the record `id` was published before, by what is known for this put. Nobody does so meanwhile: its lock is held.
+fn is_published(store: &Arc<Shared>, id: &ContentId) -> Result<bool, StoreError> {
+    let is_known = store.known_index().has_noted(id) || !store.known_locations(id)?.is_empty();
+    Ok(is_known && FsTaskStore { shared: Arc::clone(store) }.is_published_whole(id)?)
+}
+
 /// Appends an event whose place after the newest one of its subject was checked.
 pub(crate) fn append_event(store: &Shared, event: &Event, bytes: &[u8]) -> Result<(), StoreError> {
-    let _gc = lock_for_put(&store.layout.locks()?)?;
+    let _gc = lock_for_put(store.layout.locks()?)?;
     let mut put = Put::open(store, bytes.len() as u64)?;
-    let reference = put.add_object(EntryKind::Record, bytes).inspect_err(|_| put.lane.abandon())?;
+    let reference = reference_to(bytes);
+    put.add_record(bytes, &reference).inspect_err(|_| put.lane.abandon())?;
     let subject = event.subject;
     let committed = match event.kind {
         EventKind::Pruned { .. } => Committed::Pruned { subject },
@@ -120,66 +127,90 @@ impl<'a> Put<'a> {
         let layout = &store.layout;
         layout.require_writable()?;
         require_usable(layout)?;
-        let locked = lock_lane(&layout.locks()?, |lane| is_usable(layout, lane))?;
+        let locked = lock_lane(layout.locks()?, store.last_lane(), |lane| is_usable(layout, lane))?;
         let number = locked.0;
-        let known = Known::of(&*store.fresh_index()?, number);
+        store.remember_lane(number);
+        let known = Known::of(&*store.index_for_put(number)?, number);
         let lane = Lane::open(layout, locked, expected, known)?;
         let compressor = Compressor::new().map_err(failed("prepare", "a compressor"))?;
         Ok(Self { layout, store, lane, compressor, added: HashSet::new() })
     }
 
     /// Adds what was staged and the record, and returns the record's children.
-    fn add_all(&mut self, staging: &Staging, encoded: &EncodedRecord) -> Result<Vec<CommittedChild>, StoreError> {
-        let record = encoded.reference().id.to_string();
-        let direct = children(&encoded.bytes).map_err(|e| damaged("read back record", record.clone(), e))?;
+    fn add_all(
+        &mut self,
+        staging: &Staging,
+        encoded: &EncodedRecord,
+        reference: &ContentRef,
+    ) -> Result<Vec<CommittedChild>, StoreError> {
+        let record = reference.id;
+        let direct = children(&encoded.bytes).map_err(|e| damaged("read back record", record.to_string(), e))?;
         let mut missing: HashSet<ContentId> = direct.iter().map(|child| child.reference.id).collect();
         for large in staging.large() {
             self.add_large(staging, large)?;
             missing.remove(&large.header.id);
         }
         missing.remove(&self.add_policy(&encoded.policy_bytes)?);
-        let subject = staging.dir().shown("staged");
+        let dir = staging.dir();
         let add_small = |header: &EntryHeader, stored: &[u8]| {
             missing.remove(&header.id);
-            self.add_small(header, stored, 1)
+            self.add_small(header, stored)
         };
-        staging.for_each_small(add_small, |e| failed("read back", &subject)(e))?;
+        staging.for_each_small(add_small, |e| failed("read back", dir.shown("staged"))(e))?;
+        if !missing.is_empty() {
+            // For this put, not all was gone through that other lanes have.
+            drop(self.store.fresh_index()?);
+        }
         for id in missing {
             if !self.store.make_durable(&id)? {
                 let reason = format!("it refers to {id}, which was never staged");
-                return Err(error(StoreErrorKind::Io, "publish record", record, reason));
+                return Err(error(StoreErrorKind::Io, "publish record", record.to_string(), reason));
             }
         }
-        self.add_object(EntryKind::Record, &encoded.bytes)?;
+        self.add_record(&encoded.bytes, reference)?;
         Ok(direct.iter().map(committed).collect())
     }
 
     // All records of a project may share one policy, without which none is loaded: two copies of it are kept, so that
     // one damaged bit costs none of them.
     fn add_policy(&mut self, bytes: &[u8]) -> Result<ContentId, StoreError> {
-        let entry = self.compressor.entry(EntryKind::Artifact, bytes);
-        let (header, stored) = entry.map_err(failed("compress", "a policy"))?;
-        self.add_small(&header, &stored, 2).map(|()| header.id)
+        let reference = reference_to(bytes);
+        if self.is_wanted(EntryKind::Artifact, &reference, 2)? {
+            let entry = self.compressor.entry_of(EntryKind::Artifact, bytes, &reference);
+            let (header, stored) = entry.map_err(failed("compress", "a policy"))?;
+            self.lane.append(&header, &stored, &header.id)?;
+        }
+        Ok(reference.id)
     }
 
-    fn add_small(&mut self, header: &EntryHeader, stored: &[u8], wanted: usize) -> Result<(), StoreError> {
-        if self.added.contains(&(header.kind, header.id)) || self.count_stored(header, wanted)? == wanted {
-            return Ok(());
+    fn add_small(&mut self, header: &EntryHeader, stored: &[u8]) -> Result<(), StoreError> {
+        let reference = ContentRef { id: header.id, length: header.raw_length };
+        let is_wanted = self.is_wanted(header.kind, &reference, 1)?;
+        if is_wanted { self.lane.append(header, stored, &header.id) } else { Ok(()) }
+    }
+
+    /// Whether an entry is to be added, of which `copies` are wanted. Remembers it.
+    fn is_wanted(&mut self, kind: EntryKind, content: &ContentRef, copies: usize) -> Result<bool, StoreError> {
+        if self.added.contains(&(kind, content.id)) || self.count_stored(kind, content, copies)? == copies {
+            return Ok(false);
         }
         if self.added.len() < REMEMBERED {
-            self.added.insert((header.kind, header.id));
+            self.added.insert((kind, content.id));
         }
-        self.lane.append(header, stored)
+        Ok(true)
     }
 
-    fn add_object(&mut self, kind: EntryKind, bytes: &[u8]) -> Result<ContentRef, StoreError> {
-        let (header, stored) = self.compressor.entry(kind, bytes).map_err(failed("compress", "a record"))?;
-        self.lane.append(&header, &stored)?;
-        Ok(ContentRef { id: header.id, length: header.raw_length })
+    fn add_record(&mut self, bytes: &[u8], reference: &ContentRef) -> Result<(), StoreError> {
+        let entry = self.compressor.entry_of(EntryKind::Record, bytes, reference);
+        let (header, stored) = entry.map_err(failed("compress", "a record"))?;
+        self.lane.append(&header, &stored, &header.id)
     }
 
     fn commit(mut self, commit: Commit) -> Result<(), StoreError> {
-        self.lane.commit(&mut self.compressor, commit)
+        if let Some(appended) = self.lane.commit(&mut self.compressor, commit)? {
+            self.store.known_index().take_put(self.layout, &appended);
+        }
+        Ok(())
     }
 
     // A hit counts only where it is durable with this put's own flush: in a sealed pack, which was flushed before it got
@@ -193,16 +224,16 @@ impl<'a> Put<'a> {
         Ok(found)
     }
 
-    fn count_stored(&self, header: &EntryHeader, wanted: usize) -> Result<usize, StoreError> {
+    fn count_stored(&self, kind: EntryKind, content: &ContentRef, wanted: usize) -> Result<usize, StoreError> {
         let mut count = 0;
-        for location in self.certain(header.kind, &header.id)? {
+        for location in self.certain(kind, &content.id)? {
             let subject = location.pack.shown(self.layout);
-            let read = match self.store.read_object(&header.id, location) {
+            let read = match self.read(&content.id, location) {
                 // Compaction removed the pack. What was in it is somewhere else, but one copy more does no harm.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 read => read.map_err(failed("read", &subject))?,
             };
-            count += usize::from(read.is_ok_and(|raw| raw.len() as u64 == header.raw_length));
+            count += usize::from(read.is_ok_and(|raw| raw.len() as u64 == content.length));
             if count == wanted {
                 break;
             }
@@ -210,14 +241,21 @@ impl<'a> Put<'a> {
         Ok(count)
     }
 
+    fn read(&self, id: &ContentId, location: Location) -> io::Result<Result<Vec<u8>, Cause>> {
+        match location.pack == Pack::Lane(self.lane.number()) && !location.is_member {
+            true => read_entry(self.lane.file(), id, location),
+            false => self.store.read_object(id, location),
+        }
+    }
+
     // A large artifact is linked into place, so that a put that fails leaves it in the attempt too.
     fn add_large(&mut self, staging: &Staging, large: &StagedLarge) -> Result<(), StoreError> {
         let id = large.header.id;
-        let subject = id.to_string();
         if self.added.insert((EntryKind::Large, id)) {
-            place_large(self.layout, staging, large).map_err(failed("store large artifact", &subject))?;
+            place_large(self.layout, staging, large).map_err(failed("store large artifact", id))?;
             if self.certain(EntryKind::Large, &id)?.is_empty() {
-                self.add_object(EntryKind::Large, &large.header.encode())?;
+                let payload = large.header.encode();
+                self.lane.append(&EntryHeader::raw(EntryKind::Large, &payload), &payload, &id)?;
             }
         }
         Ok(())
@@ -226,39 +264,4 @@ impl<'a> Put<'a> {
 
 fn committed(child: &Child) -> CommittedChild {
     CommittedChild { role: child.role.number(), reference: child.reference }
-}
-
-pub(crate) fn place_large(layout: &Layout, staging: &Staging, large: &StagedLarge) -> io::Result<()> {
-    let dir = staging.dir();
-    let (folder_name, name) = large_name(&large.header.id);
-    let is_there = is_placed(layout, &large.header)?;
-    let is_new = layout.large.make_dir(folder_name.as_str())?;
-    let folder = layout.large.dir(folder_name.as_str())?;
-    if !is_there {
-        let file = open_staged(&dir, &large.name)?;
-        verify_large(&file, &large.header)?.map_err(io::Error::other)?;
-        if let Some(owner) = Owner::of_new_in(&folder)? {
-            owner.give(&file)?;
-        }
-        file.sync_data()?;
-        link_over(&dir, &large.name, &folder, &name)?;
-    }
-    // Also for a file that was there: its own writer may not have come so far yet.
-    folder.sync()?;
-    if is_new { layout.large.sync() } else { Ok(()) }
-}
-
-fn is_placed(layout: &Layout, header: &EntryHeader) -> io::Result<bool> {
-    let Some(file) = find_large(&layout.large, &header.id)?.map(Arc::new) else { return Ok(false) };
-    Ok(large_header(&file)? == Some(*header) && verify_large(&file, header)?.is_ok())
-}
-
-// A damaged file of that name makes way; a file system without hard links gets a rename.
-fn link_over(dir: &crate::dir::Dir, staged: &str, folder: &crate::dir::Dir, name: &str) -> io::Result<()> {
-    folder.remove_file(name)?;
-    match dir.link(staged, folder, name) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(_) => dir.rename(staged, folder, name),
-        Ok(()) => Ok(()),
-    }
 }

@@ -36,7 +36,7 @@ impl RecordLog for FsTaskStore {
     fn append(&self, event: &Event) -> Result<ContentId, AppendError> {
         let subject = event.subject.to_string();
         let bytes = encode_event(event).map_err(|e| error(StoreErrorKind::Io, "encode event about", subject, e))?;
-        let _subject = lock_record(&self.shared.layout.locks()?, &event.subject)?;
+        let _subject = lock_record(self.shared.layout.locks()?, &event.subject)?;
         let newest = self.events(&event.subject)?.last().map(|newest| newest.id);
         if newest != event.previous {
             return Err(AppendError::Stale { newest });

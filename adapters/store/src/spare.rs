@@ -21,9 +21,14 @@ const PRIVATE: u32 = 0o040_700;
 pub(crate) fn take(layout: &Layout, tmp: &Dir, name: &str) -> Option<Dir> {
     let cache = layout.root.find_dir("cache").ok()??;
     // What is none stays where it is: in its new place it would be in the way.
-    let is_fit = |n: &usize| cache.dir(spare(*n).as_str()).and_then(|dir| is_spare(&dir)).unwrap_or(false);
-    let mut fit = (0..MOST).filter(is_fit);
-    fit.find(|n| renameat_with(&cache, spare(*n), tmp, name, RenameFlags::NOREPLACE).is_ok())?;
+    let fit = |n| cache.dir(spare(n).as_str()).ok().filter(|dir| is_spare(dir).unwrap_or(false)).map(|dir| (n, dir));
+    let mut all = (0..MOST).filter_map(fit);
+    let is_taken = |n| renameat_with(&cache, spare(n), tmp, name, RenameFlags::NOREPLACE).is_ok();
+    let (_, dir) = all.find(|(n, _)| is_taken(*n))?;
+    if dir.is_named(tmp, name).unwrap_or(false) {
+        return Some(dir.moved(tmp, name));
+    }
+    // Somebody took the one that was looked at, and another was kept in its place.
     tmp.dir(name).ok().filter(|dir| is_spare(dir).unwrap_or(false))
 }
 
@@ -38,7 +43,7 @@ pub(crate) fn keep(layout: &Layout, tmp: &Dir, name: &str) -> io::Result<bool> {
         }
     }
     // Whoever takes it has to be its owner: in another user's store, it is root's.
-    if !is_spare(&dir)? || fstat(&cache)?.st_uid != geteuid().as_raw() {
+    if !is_own(&dir)? || fstat(&cache)?.st_uid != geteuid().as_raw() {
         return Ok(false);
     }
     Ok((0..MOST).any(|n| renameat_with(tmp, name, &cache, spare(n), RenameFlags::NOREPLACE).is_ok()))
@@ -55,10 +60,13 @@ fn empty(dir: &Dir, name: &str) -> io::Result<bool> {
 }
 
 fn is_spare(dir: &Dir) -> io::Result<bool> {
-    let stat = fstat(dir)?;
     let is_empty = |piece: &&str| dir.file_length(piece).is_ok_and(|length| length.unwrap_or(0) == 0);
-    let is_own = stat.st_uid == geteuid().as_raw() && stat.st_mode == PRIVATE;
-    Ok(is_own && dir.has_only(&PIECES)? && PIECES.iter().all(is_empty))
+    Ok(is_own(dir)? && dir.has_only(&PIECES)? && PIECES.iter().all(is_empty))
+}
+
+fn is_own(dir: &Dir) -> io::Result<bool> {
+    let stat = fstat(dir)?;
+    Ok(stat.st_uid == geteuid().as_raw() && stat.st_mode == PRIVATE)
 }
 
 fn spare(n: usize) -> String {

@@ -93,11 +93,9 @@ impl Staging {
         if self.remembered.contains(&reference.id) {
             return Ok(reference);
         }
-        let (header, mut stored) = self.compressor()?.entry(EntryKind::Artifact, raw)?;
+        let (header, stored) = self.compressor()?.entry_of(EntryKind::Artifact, raw, &reference)?;
         if self.kept_length + header.entry_length() <= IN_MEMORY {
             self.kept_length += header.entry_length();
-            // A frame comes with room for one that is longer than its content.
-            stored.shrink_to_fit();
             self.kept.push((header, stored));
         } else {
             let at = self.file_length;

@@ -8,6 +8,7 @@ use isobox_domain::content::ContentId;
 use isobox_ports::StoreError;
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The Task Store in the directory `store` of a records directory.
@@ -24,6 +25,7 @@ pub(crate) struct Shared {
     pub(crate) layout: Layout,
     index: Mutex<Index>,
     pub(crate) recent_blocks: Mutex<RecentBlocks>,
+    last_lane: AtomicU8,
 }
 
 impl FsTaskStore {
@@ -50,7 +52,8 @@ impl FsTaskStore {
     }
 
     fn new(layout: Layout) -> Self {
-        Self { shared: Arc::new(Shared { layout, index: Mutex::default(), recent_blocks: Mutex::default() }) }
+        let (index, recent_blocks, last_lane) = Default::default();
+        Self { shared: Arc::new(Shared { layout, index, recent_blocks, last_lane }) }
     }
 }
 
@@ -60,6 +63,23 @@ impl Shared {
         let mut index = self.known_index();
         index.refresh(&self.layout)?;
         Ok(index)
+    }
+
+    /// The index as of now, as far as a put into the lane `own` needs it.
+    pub(crate) fn index_for_put(&self, own: u8) -> Result<MutexGuard<'_, Index>, StoreError> {
+        let mut index = self.known_index();
+        index.refresh_for_put(&self.layout, own)?;
+        Ok(index)
+    }
+
+    /// The lane that was put into last. What it holds is known, and counts as stored.
+    pub(crate) fn last_lane(&self) -> u8 {
+        self.last_lane.load(Ordering::Relaxed)
+    }
+
+    /// Remembers the lane that is put into.
+    pub(crate) fn remember_lane(&self, lane: u8) {
+        self.last_lane.store(lane, Ordering::Relaxed);
     }
 
     /// Forgets what is known of all files.

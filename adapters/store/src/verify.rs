@@ -103,7 +103,7 @@ impl<'a> Work<'a> {
     fn run(&self) -> Result<Part, StoreError> {
         let mut all = Part::default();
         while let Some((pack, file)) = self.next() {
-            let shown = pack.shown(&self.store.shared.layout);
+            let shown = pack.shown(&self.store.shared.layout).to_string();
             let file = match file.map_or_else(|| pack.open(&self.store.shared.layout), Ok) {
                 Ok(file) => file,
                 // It went while this went on: what was in it is somewhere else now.

@@ -93,12 +93,12 @@ fn lock(dir: &Dir, subject: &str) -> Result<File, StoreError> {
 
 fn write_view(dir: &Dir, view: &View<'_>, objects: &dyn ObjectStore) -> Result<(), StoreError> {
     let name = view.task.to_string();
-    let subject = dir.shown(&name);
-    let fresh = random_name().map(|random| format!("{UNFINISHED}{random}")).map_err(failed("write view", &subject))?;
-    dir.make_dir(fresh.as_str()).map_err(failed("write view", &subject))?;
-    let unfinished = dir.dir(fresh.as_str()).map_err(failed("write view", &subject))?;
+    let subject = dir.shown(&name).to_string();
+    let fresh = random_name().map(|random| format!("{UNFINISHED}{random}")).map_err(failed("write view", &*subject))?;
+    dir.make_dir(fresh.as_str()).map_err(failed("write view", &*subject))?;
+    let unfinished = dir.dir(fresh.as_str()).map_err(failed("write view", &*subject))?;
     let filled = fill(&unfinished, view, objects, &subject)
-        .and_then(|()| put_in_place(dir, &fresh, &name).map_err(failed("write view", &subject)));
+        .and_then(|()| put_in_place(dir, &fresh, &name).map_err(failed("write view", &*subject)));
     if filled.is_err() && remove_view(dir, &fresh).is_err() {
         // The next View removes it.
     }

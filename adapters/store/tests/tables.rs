@@ -128,6 +128,23 @@ fn a_lane_with_many_entries_gets_a_table_that_later_puts_go_on_from() {
 }
 
 #[test]
+fn a_table_that_came_about_put_by_put_is_the_one_of_a_process_that_goes_through_the_lane() {
+    let records = tempfile::tempdir().unwrap();
+    let store = FsTaskStore::create(records.path()).unwrap();
+    let (first, _) = publish(&store, 1, 300);
+    store.append(&rejected(1, first, None)).unwrap();
+    let table = records.path().join("store/cache/lane-00.idx");
+    let grown: Vec<_> = (2..7).map(|n| drop(publish(&store, n, 400))).map(|()| fs::metadata(&table).ok()).collect();
+    assert!(grown[0].is_none() && grown[1].is_some() && grown[4].is_some());
+    let put_by_put = fs::read(&table).unwrap();
+    let covered = u64::from_le_bytes(put_by_put[8..16].try_into().unwrap());
+    assert_eq!(covered, fs::metadata(records.path().join("store/lanes/lane-00.pack")).unwrap().len());
+    fs::remove_file(&table).unwrap();
+    assert_eq!(FsTaskStore::open(records.path()).unwrap().unwrap().list().unwrap().count(), 6);
+    assert!(fs::read(&table).unwrap() == put_by_put);
+}
+
+#[test]
 fn equal_content_is_found_through_a_table_and_stored_once() {
     let records = tempfile::tempdir().unwrap();
     let store = FsTaskStore::create(records.path()).unwrap();

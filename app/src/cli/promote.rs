@@ -16,7 +16,7 @@ pub(crate) struct PromoteArguments {
     /// Check and show everything, change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Promote a result that was promoted before
+    /// Promote a result that was promoted or rejected before
     #[arg(long)]
     pub(crate) again: bool,
     /// Stage the changes in the index too

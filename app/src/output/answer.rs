@@ -17,7 +17,18 @@ pub(crate) fn is_typed() -> bool {
 }
 
 /// Asks on standard error, and reads a line of standard input, blanks around it left out; `None` where there is none.
+///
+/// Whoever types `y` means yes, or did not read on: they are asked for the whole word, once.
 pub(crate) fn ask(console: Console, question: &str) -> io::Result<Option<Vec<u8>>> {
+    match ask_once(console, question)? {
+        Some(answer) if is_typed() && answer.eq_ignore_ascii_case(b"y") => {
+            ask_once(console, "It takes the whole word. Type yes to go on: ")
+        }
+        answer => Ok(answer),
+    }
+}
+
+fn ask_once(console: Console, question: &str) -> io::Result<Option<Vec<u8>>> {
     console.question(question);
     let answer = read(&mut io::stdin().lock());
     let is_line_ended = is_typed() && matches!(&answer, Ok(Some(line)) if line.ends_with(b"\n"));

@@ -16,12 +16,12 @@ const BESIDE: usize = 40;
 /// What a policy would do, a line a key; what weighs most comes last.
 pub(crate) fn effects(effects: &[Effect]) -> String {
     if effects.is_empty() {
-        return "  every key has its most restrictive value\n".to_owned();
+        return "  every key has its default\n".to_owned();
     }
     let lines: String = effects.iter().map(|effect| line(effect, "was")).collect();
     match is_uncontained(effects) {
         true => lines + NOTHING,
-        false => format!("  every key that is not named here has its most restrictive value\n{lines}"),
+        false => format!("  every key that is not named here has its default\n{lines}"),
     }
 }
 

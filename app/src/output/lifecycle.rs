@@ -89,7 +89,7 @@ pub(crate) fn ended(console: Console, attempted: &Attempted, obstacle: Option<&P
         }
         Some(refusal) => refusal.hint(record, flags),
         None if text::is_reviewable(record) && record.outcome == Outcome::Success => {
-            format!("isobox promote{flags} {task}")
+            format!("isobox diff{flags} {task} && isobox promote{flags} {task}")
         }
         None if text::is_reviewable(record) => format!("isobox diff{flags} {task}"),
         None => format!("isobox show{flags} {task}"),

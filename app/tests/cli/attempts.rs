@@ -89,7 +89,7 @@ fn a_result_that_starts_from_an_older_commit_is_not_said_to_be_promotable() {
     assert!(after.ends_with(&next), "{again:?}");
     let current = rerun(&project, &["--current", &task]);
     assert!(!current.stderr.contains("warning: ") && !current.stderr.contains("cannot be promoted"), "{current:?}");
-    assert!(current.stderr.ends_with(&format!("next: isobox promote {task}\n")), "{current:?}");
+    assert!(current.stderr.ends_with(&format!("next: isobox diff {task} && isobox promote {task}\n")), "{current:?}");
     assert_eq!(project.isobox(&["promote", "--yes", &task]).code, 0);
 }
 
@@ -130,16 +130,23 @@ fn next_commands_name_the_place_that_was_typed() {
     };
     let run = at(&["run"], &["--", "sh", "-c", "echo change >> README.md"]);
     let task = task_of(&run);
-    assert!(run.stderr.ends_with(&format!("1 changed file, next: isobox promote{flags} {task}\n")), "{run:?}");
+    assert!(
+        run.stderr
+            .ends_with(&format!("1 changed file, next: isobox diff{flags} {task} && isobox promote{flags} {task}\n")),
+        "{run:?}"
+    );
     let rejected = at(&["reject"], &[&task]);
     assert_eq!(rejected.stderr, format!("rejected {task}, next: isobox list{flags} --state unreviewed\n"));
     let refused = at(&["promote", "--yes"], &[&task]);
     assert_told(&refused, 4, &[&format!("hint: `isobox rerun{flags} {task}` attempts it once more")]);
     let again = at(&["rerun"], &[&task]);
-    assert!(again.stderr.ends_with(&format!("next: isobox promote{flags} {task}\n")), "{again:?}");
+    assert!(
+        again.stderr.ends_with(&format!("next: isobox diff{flags} {task} && isobox promote{flags} {task}\n")),
+        "{again:?}"
+    );
     let next = again.stderr.lines().last().and_then(|line| line.split_once("next: ")).expect("a next command").1;
     let mut typed = project.command("sh");
-    typed.args(["-c", &format!("{} --yes", next.replacen("isobox", &isobox_program().display().to_string(), 1))]);
+    typed.args(["-c", &format!("{} --yes", next.replace("isobox ", &format!("{} ", isobox_program().display())))]);
     assert_eq!(outcome(typed.current_dir("/").output().expect("run sh")).code, 0, "{next}");
 }
 

@@ -21,11 +21,21 @@ fn a_rehearsal_shows_everything_and_changes_nothing() {
 fn nothing_but_yes_is_consent_on_a_terminal() {
     let project = Project::initialised(User::Current);
     let task = tool(&project, "echo change >> README.md");
-    for (answer, expected) in [("y\n", 4), ("Y\n", 4), ("YES\n", 4), ("\n", 4), ("\u{4}", 4), ("yes\n", 0)] {
+    let answers = [("y\ny\n", 4), ("Y\n\n", 4), ("y\n\u{4}", 4), ("YES\n", 4), ("\n", 4), ("\u{4}", 4), ("yes\n", 0)];
+    for (answer, expected) in answers {
         let (code, shown) = typed_on_a_terminal(project.isobox_command(&["promote", &task]), 80, answer);
         assert_eq!(code, expected, "{answer:?}: {shown}");
         assert_eq!(project.read("README.md") == "hello\n", expected != 0, "{answer:?}: {shown}");
     }
+}
+
+#[test]
+fn whoever_types_y_is_asked_for_the_whole_word() {
+    let project = Project::initialised(User::Current);
+    let task = tool(&project, "echo change >> README.md");
+    let (code, shown) = typed_on_a_terminal(project.isobox_command(&["promote", &task]), 80, "y\nyes\n");
+    assert_eq!((code, shown.matches("It takes the whole word").count()), (0, 1), "{shown}");
+    assert_ne!(project.read("README.md"), "hello\n");
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn a_person_is_asked_on_a_terminal_and_what_is_shown_cannot_deceive() {
     project.write(".isobox/config.yaml", &format!("{HEAD}filesystem:\n  read: [\"/opt/\\e[2Jx\"]\n"));
     project.commit_all("hostile");
     let policy = || document(&project.isobox(&["policy", "show", "--json"]))["trusted"].as_bool();
-    for answer in ["no\n", "\n", "y\n", "Yes\n", "yes please\n", "\u{4}"] {
+    for answer in ["no\n", "\n", "y\ny\n", "Yes\n", "yes please\n", "\u{4}"] {
         let (code, shown) = typing(&project, &["--color=never", "tool", "--", "true"], answer);
         assert_eq!((code, policy()), (125, Some(false)), "{shown}");
         for word in ["You have not trusted", "filesystem.read", "[\"/opt/\\x1b[2Jx\"]", "nothing was started"] {

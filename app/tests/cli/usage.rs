@@ -167,7 +167,7 @@ fn lifecycle_lines_are_on_standard_error_in_their_order() {
     assert!(lines[1].starts_with(&format!("isobox task {id}: {policy}")), "{tool:?}");
     assert_eq!(lines[2], "err");
     assert_eq!(lines[3], format!("isobox task {id}: completed outcome=success"));
-    assert_eq!(lines[4], format!("isobox task {id}: 1 changed file, next: isobox promote {id}"));
+    assert_eq!(lines[4], format!("isobox task {id}: 1 changed file, next: isobox diff {id} && isobox promote {id}"));
     assert_eq!(lines.len(), 5);
 }
 

@@ -120,7 +120,7 @@ impl PromotionRefusal {
             ),
             Self::OtherBranch { expected, .. } => format!("check out {expected}, then promote again"),
             Self::Dirty { .. } => format!(
-                "stash or remove these changes, then promote again; or commit them, then `isobox rerun --current{task}`"
+                "stash them (`git stash -u`) or remove them, then promote again; or commit them, then `isobox rerun --current{task}`"
             ),
             Self::PromotedBefore { .. } => "pass --again to promote it once more".into(),
             Self::Rejected { .. } => {

@@ -153,7 +153,8 @@ fn array<const N: usize>(file: &mut impl Read) -> [u8; N] {
 }
 
 fn bytes(file: &mut impl Read, length: u64) -> Vec<u8> {
-    let mut bytes = Vec::new();
+    // As others read: the room is not to grow on the way.
+    let mut bytes = Vec::with_capacity(length as usize);
     file.take(length).read_to_end(&mut bytes).expect("read a task");
     assert_eq!(bytes.len() as u64, length, "a whole task");
     bytes

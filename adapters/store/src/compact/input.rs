@@ -1,7 +1,7 @@
 //! What a sealed pack holds that is to be taken over from it.
 
 use crate::index::{Location, Pack};
-use crate::lane::hash_file;
+use crate::lane_file::hash_file;
 use crate::pack_scan::{PackScan, Step, read_header, read_payload};
 use crate::store::Shared;
 use isobox_domain::content::ContentId;

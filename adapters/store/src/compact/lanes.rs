@@ -18,7 +18,7 @@ pub(crate) fn seal_idle_lanes(store: &Shared) -> Result<(), StoreError> {
         if length.unwrap_or_default() == 0 {
             continue;
         }
-        if let Some(lock) = try_lock_lane(&locks, number)? {
+        if let Some(lock) = try_lock_lane(locks, number)? {
             let known = Known::of(&*store.fresh_index()?, number);
             // No lane has room for a whole pack more.
             drop(Lane::open(layout, (number, lock), MAX_PACK, known)?);

@@ -63,12 +63,12 @@ impl Compactor for FsTaskStore {
 
 /// Held by whoever rewrites packs; waited for a while.
 pub(crate) fn lock_compaction(store: &Shared) -> Result<Lock, StoreError> {
-    lock(&store.layout.locks()?, COMPACT, Sharing::Exclusive)
+    lock(store.layout.locks()?, COMPACT, Sharing::Exclusive)
 }
 
 fn lock_compaction_at_once(store: &Shared) -> Result<Lock, StoreError> {
     let locks = store.layout.locks()?;
-    try_lock(&locks, COMPACT, Sharing::Exclusive)?.ok_or_else(|| {
+    try_lock(locks, COMPACT, Sharing::Exclusive)?.ok_or_else(|| {
         error(StoreErrorKind::Locked, "compact", locks.shown(COMPACT), "another process does so already")
     })
 }

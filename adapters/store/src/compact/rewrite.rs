@@ -97,7 +97,7 @@ impl<'a> Rewrite<'a> {
     pub(crate) fn run(mut self, packs: &[SealedPack]) -> Result<Rewritten, StoreError> {
         for (id, bytes) in packs {
             let pack = Pack::Sealed(*id);
-            let file = pack.shown(&self.store.layout);
+            let file = pack.shown(&self.store.layout).to_string();
             match self.take_over(pack).map_err(failed("compact", &file))? {
                 Ok(()) => self.moved.push((*id, *bytes)),
                 Err(reason) => self.done.passed_by.push(PassedBy { file, reason }),

@@ -25,6 +25,18 @@ pub(super) struct Found {
     pub(super) is_member: bool,
 }
 
+/// What one put appended to a lane, from its first entry to the end of its COMMIT.
+#[derive(Debug)]
+pub(crate) struct Appended {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// What each entry names, and where it stands.
+    pub(crate) entries: Vec<(ContentId, u64, EntryKind)>,
+    /// The digest of the COMMIT's payload.
+    pub(crate) id: ContentId,
+    pub(crate) commit: Commit,
+}
+
 /// The contents of a file of entries, up to an offset.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Contents {
@@ -84,6 +96,28 @@ impl Contents {
             self.admit(&mut loose, |found| Found { is_loose: true, ..found });
         }
         Ok(())
+    }
+
+    /// Goes on from `end` by a put that starts there: as a scan would find it.
+    pub(super) fn take_put(&mut self, put: &Appended) {
+        for (id, offset, kind) in &put.entries {
+            let found = Found { kind: *kind, is_certain: true, is_loose: false, is_member: false };
+            self.entries.insert((*id, *offset), found);
+        }
+        self.admit_commit(put.id, &put.commit);
+        (self.end, self.last) = (put.end, Some(put.id));
+    }
+
+    /// These, and what was found after them in the same file.
+    pub(super) fn followed_by(mut self, later: Self) -> Self {
+        self.entries.extend(later.entries);
+        self.rows.extend(later.rows);
+        self.events.extend(later.events);
+        self.pruned.extend(later.pruned);
+        self.chain_ends.extend(later.chain_ends);
+        self.named.extend(later.named);
+        self.damage.extend(later.damage);
+        Self { end: later.end, last: later.last, ..self }
     }
 
     /// How many entries there are.

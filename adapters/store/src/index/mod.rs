@@ -4,31 +4,33 @@ mod by_id;
 mod contents;
 mod event_filter;
 mod in_order;
+mod noted;
 mod pack;
 mod paged;
+mod refresh;
 mod rows;
 mod search;
 mod snapshot;
 mod source;
 mod table;
+mod table_files;
 
 pub(crate) use by_id::ById;
+pub(crate) use contents::Appended;
 pub(crate) use in_order::InOrder;
 pub(crate) use pack::{ChainEnd, Location, Pack, Row, lane_name, readable};
+pub(crate) use refresh::{list_packs, open_lanes};
 pub(crate) use snapshot::Extent;
-pub(crate) use source::remove_lane_table;
+pub(crate) use table_files::remove_lane_table;
 
-use crate::dir::is_no_file;
-use crate::error::{error, failed};
+use crate::error::failed;
 use crate::layout::Layout;
-use crate::steps::step;
-use isobox_domain::content::{ContentId, parse_hex};
+use isobox_domain::content::ContentId;
 use isobox_domain::listing::Direction;
-use isobox_ports::{StoreError, StoreErrorKind};
+use isobox_ports::StoreError;
 use isobox_store_format::limits::LANES;
-use source::{Keep, Source};
+use source::Source;
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
 use std::io;
 
 /// How far somebody has come who goes through all that was pruned.
@@ -78,8 +80,6 @@ pub(crate) struct Damage {
 
 /// So often the packs are listed once more because one of them went.
 pub(crate) const MOST_LOOKS: usize = 16;
-/// So many tables are kept open; those of more packs are opened whenever they are read.
-const KEPT: usize = 128;
 
 /// The lanes and packs that are known so far.
 #[derive(Clone, Debug, Default)]
@@ -94,101 +94,6 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Takes in what was written, sealed and removed since.
-    pub(crate) fn refresh(&mut self, layout: &Layout) -> Result<(), StoreError> {
-        let packs_at = layout.packs.modified().map_err(failed("look at", &layout.packs.shown("")))?;
-        if self.packs_at == Some(packs_at) && self.lanes_are(layout, Source::is_all_of)? {
-            return Ok(());
-        }
-        self.packs_at = None;
-        let mut tries = 0;
-        while !self.take_all(layout)? {
-            // Compaction removes packs after others have come in their place, which the next look finds.
-            tries += 1;
-            if tries > MOST_LOOKS {
-                let reason = "packs go faster than they can be read";
-                return Err(error(StoreErrorKind::Locked, "read", layout.packs.shown(""), reason));
-            }
-        }
-        self.named = self.sources.iter().flat_map(Source::named).collect();
-        self.packs_at = Some(packs_at);
-        Ok(())
-    }
-
-    /// Takes in what there is; whether nothing went meanwhile.
-    fn take_all(&mut self, layout: &Layout) -> Result<bool, StoreError> {
-        // Lanes come first: one that is sealed in between is then found among the packs at the latest.
-        let lanes = open_lanes(layout)?;
-        let packs = list_packs(layout)?;
-        self.sources.retain(|source| match source.pack {
-            Pack::Lane(lane) => lanes.iter().any(|(number, file)| *number == lane && file.is_some()),
-            Pack::Sealed(id) => packs.contains(&id),
-        });
-        self.foreign.clear();
-        for (lane, file) in &lanes {
-            let pack = Pack::Lane(*lane);
-            match file {
-                Some(file) => self.take_lane(layout, pack, file).map_err(failed("read", &pack.shown(layout)))?,
-                None => self.foreign.push(pack),
-            }
-        }
-        let known: HashSet<Pack> = self.sources.iter().map(|source| source.pack).collect();
-        for pack in packs.into_iter().map(Pack::Sealed).filter(|pack| !known.contains(pack)) {
-            step("listed the packs");
-            match self.take_sealed(layout, pack) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-                Err(error) if is_no_file(&error) => self.foreign.push(pack),
-                taken => taken.map_err(failed("read", &pack.shown(layout)))?,
-            }
-        }
-        Ok(true)
-    }
-
-    /// Whether no file has come, gone, or become longer or shorter since the last refresh.
-    pub(crate) fn is_as_refreshed(&self, layout: &Layout) -> Result<bool, StoreError> {
-        let packs_at = layout.packs.modified().map_err(failed("look at", &layout.packs.shown("")))?;
-        Ok(self.packs_at == Some(packs_at) && self.lanes_are(layout, Source::is_as_seen)?)
-    }
-
-    /// Whether there are the lanes that are known, and each is what `is_known` says of its inode and its length: none was
-    /// sealed then, so there are no other packs either.
-    fn lanes_are(&self, layout: &Layout, is_known: impl Fn(&Source, u64, u64) -> bool) -> Result<bool, StoreError> {
-        let known = self.sources.iter().filter_map(|source| match source.pack {
-            Pack::Lane(lane) => Some((lane, source)),
-            Pack::Sealed(_) => None,
-        });
-        let known: Vec<_> = known.collect();
-        let names = lane_numbers(layout)?;
-        if names.len() != known.len() {
-            return Ok(false);
-        }
-        for (lane, source) in known {
-            let name = lane_name(lane);
-            let found = layout.lanes.identity(&name).map_err(failed("look at", &layout.lanes.shown(&name)))?;
-            if !found.is_some_and(|(inode, length)| is_known(source, inode, length)) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    fn take_lane(&mut self, layout: &Layout, pack: Pack, file: &File) -> io::Result<()> {
-        if let Some(at) = self.sources.iter().position(|source| source.pack == pack) {
-            if self.sources[at].go_on(layout, file)? {
-                return Ok(());
-            }
-            self.sources.remove(at);
-        }
-        self.sources.push(Source::open(layout, pack, file, Keep::Open)?);
-        Ok(())
-    }
-
-    fn take_sealed(&mut self, layout: &Layout, pack: Pack) -> io::Result<()> {
-        let keep = if self.sources.len() < KEPT { Keep::Open } else { Keep::Closed };
-        self.sources.push(Source::open(layout, pack, &pack.open(layout)?, keep)?);
-        Ok(())
-    }
-
     /// Every place where the content or record `id` was committed, the surest first.
     pub(crate) fn locations(&mut self, layout: &Layout, id: &ContentId) -> Result<Vec<Location>, StoreError> {
         let mut all = Vec::new();
@@ -304,6 +209,19 @@ impl Index {
         self.sources.iter().flat_map(Source::damage).chain(foreign).collect()
     }
 
+    /// Takes in what this process appended to a lane; what others appended meanwhile is left for the next refresh.
+    pub(crate) fn take_put(&mut self, layout: &Layout, put: &Appended) {
+        let source = self.sources.iter_mut().find(|source| source.pack == Pack::Lane(put.commit.lane));
+        if let Some(source) = source {
+            source.take_put(layout, put);
+        }
+    }
+
+    /// Whether a lane that was not gone through to its end has a COMMIT of the record `id` there.
+    pub(crate) fn has_noted(&self, id: &ContentId) -> bool {
+        self.sources.iter().any(|source| source.has_noted(id))
+    }
+
     /// How many entries a lane has.
     pub(crate) fn entries_in(&self, lane: u8) -> u64 {
         self.sources.iter().find(|source| source.pack == Pack::Lane(lane)).map_or(0, Source::len)
@@ -313,30 +231,4 @@ impl Index {
 // The path is put into words only where it is told: a listing looks into every pack for every record.
 fn unread(pack: Pack, layout: &Layout, error: io::Error) -> StoreError {
     failed("look up in", &pack.shown(layout))(error)
-}
-
-/// Opens every lane that is there; `None` where something else lies in its place.
-pub(crate) fn open_lanes(layout: &Layout) -> Result<Vec<(u8, Option<File>)>, StoreError> {
-    let mut lanes = Vec::new();
-    for lane in lane_numbers(layout)? {
-        match layout.lanes.find_file(&lane_name(lane)) {
-            Ok(None) => {}
-            Ok(file) => lanes.push((lane, file)),
-            Err(error) if is_no_file(&error) => lanes.push((lane, None)),
-            Err(error) => return Err(failed("open lane", &layout.lanes.shown(&lane_name(lane)))(error)),
-        }
-    }
-    Ok(lanes)
-}
-
-fn lane_numbers(layout: &Layout) -> Result<Vec<u8>, StoreError> {
-    let names = layout.lanes.names().map_err(failed("list", &layout.lanes.shown("")))?;
-    Ok((0..LANES).filter(|lane| names.contains(&lane_name(*lane))).collect())
-}
-
-/// The sealed packs that are there.
-pub(crate) fn list_packs(layout: &Layout) -> Result<HashSet<ContentId>, StoreError> {
-    let names = layout.packs.names().map_err(failed("list", &layout.packs.shown("")))?;
-    let ids = names.iter().filter_map(|name| parse_hex(name.strip_suffix(".pack")?)).map(ContentId::new);
-    Ok(ids.collect())
 }

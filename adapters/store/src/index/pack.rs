@@ -1,12 +1,13 @@
 //! Files of entries, and what stands where in them.
 
 use crate::dir::{Access, Dir};
+use crate::error::Subject;
 use crate::layout::Layout;
 use isobox_domain::content::ContentId;
 use isobox_domain::record::RecordEntry;
 use isobox_domain::timestamp::Timestamp;
 use isobox_store_format::entry::EntryKind;
-use isobox_store_format::limits::MAX_PACK;
+use isobox_store_format::limits::{LANES, MAX_PACK};
 use std::fs::File;
 use std::io;
 
@@ -33,9 +34,11 @@ impl Pack {
     }
 
     /// The path, for people.
-    pub(crate) fn shown(self, layout: &Layout) -> String {
-        let (dir, name) = self.place(layout);
-        dir.shown(&name)
+    pub(crate) fn shown(self, layout: &Layout) -> Subject<impl Fn() -> String + '_> {
+        Subject(move || {
+            let (dir, name) = self.place(layout);
+            dir.shown(&name).into()
+        })
     }
 
     fn place(self, layout: &Layout) -> (&Dir, String) {
@@ -55,6 +58,13 @@ pub(crate) fn readable(length: u64) -> u64 {
 /// The file name of a lane.
 pub(crate) fn lane_name(lane: u8) -> String {
     format!("lane-{lane:02}.pack")
+}
+
+/// The lane of such a file name.
+pub(super) fn lane_number(name: &str) -> Option<u8> {
+    let number = name.strip_prefix("lane-")?.strip_suffix(".pack")?;
+    let is_number = number.len() == 2 && number.bytes().all(|byte| byte.is_ascii_digit());
+    number.parse().ok().filter(|lane| is_number && *lane < LANES)
 }
 
 /// Where an entry stands.

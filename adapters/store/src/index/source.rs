@@ -1,22 +1,21 @@
 //! One lane or sealed pack, as far as it is known: a derived table of its beginning, and the rest in memory.
 
 use super::by_id::{Entries, Stream};
-use super::contents::Contents;
+use super::contents::{Appended, Contents};
 use super::event_filter::EventFilter;
-use super::paged::PagedFile;
+use super::noted::Noted;
 use super::rows::Rows;
 use super::table::{self, Table};
-use super::{ChainEnd, Damage, Location, Pack, Row, lane_name, readable};
-use crate::dir::{Access, Dir};
+use super::table_files::{find_table, open_table, write_table};
+use super::{ChainEnd, Damage, Location, Pack, Row, readable};
+use crate::dir::is_no_file;
 use crate::lane_tail::commit_ending_at;
 use crate::layout::{Layout, Tables};
-use crate::random::random_name;
 use isobox_domain::content::ContentId;
 use isobox_domain::listing::Direction;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::sync::Arc;
 
 /// So many entries of a lane are scanned rather than looked up in a table: a few milliseconds for every process. Writing a table
 /// costs a scan of the whole lane, tens of milliseconds, once in so many entries.
@@ -27,6 +26,15 @@ const SCANNED: usize = 1024;
 pub(super) enum Keep {
     Open,
     Closed,
+}
+
+/// How much is to be known of what a lane became longer by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// Where every entry stands.
+    Entries,
+    /// Which records are committed there.
+    Records,
 }
 
 #[derive(Clone, Debug)]
@@ -42,6 +50,7 @@ pub(super) struct Source {
     /// Which events the table has.
     filter: EventFilter,
     contents: Contents,
+    noted: Noted,
 }
 
 impl Source {
@@ -52,7 +61,8 @@ impl Source {
         let contents = contents_behind(table.as_ref());
         let is_unsaved = layout.tables == Tables::Untouched;
         let (inode, filter, seen) = (metadata.ino(), EventFilter::default(), readable(metadata.len()));
-        let mut source = Self { pack, inode, seen, keep, is_unsaved, contents, table, filter };
+        let noted = Noted::default();
+        let mut source = Self { pack, inode, seen, keep, is_unsaved, contents, table, filter, noted };
         source.scan(layout, file, seen)?;
         Ok(source)
     }
@@ -69,8 +79,45 @@ impl Source {
         if end > 0 && last != self.contents.last {
             return Ok(false);
         }
-        self.seen = length;
+        (self.seen, self.noted) = (length, Noted::default());
         self.scan(layout, file, length).map(|()| true)
+    }
+
+    /// Takes in what a lane became longer by, by what its directory says of it; whether it is still the file that is known.
+    pub(super) fn grow(&mut self, layout: &Layout, found: (u64, u64), depth: Depth) -> io::Result<bool> {
+        let (inode, length) = found;
+        if inode != self.inode || length == self.contents.end {
+            return Ok(inode == self.inode);
+        }
+        if depth == Depth::Records && self.noted.is_up_to(length) {
+            return Ok(true);
+        }
+        let file = match self.pack.open(layout) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound || is_no_file(&error) => return Ok(false),
+            opened => opened?,
+        };
+        let (store, end) = (layout.format.store, self.contents.end);
+        if depth == Depth::Records
+            && file.metadata()?.ino() == inode
+            && self.noted.extend(&file, store, end, readable(length))?
+        {
+            return Ok(true);
+        }
+        self.go_on(layout, &file)
+    }
+
+    /// Whether a COMMIT of the record `id` stands behind what was gone through.
+    pub(super) fn has_noted(&self, id: &ContentId) -> bool {
+        self.noted.has(id)
+    }
+
+    /// Takes in what this process appended, if all that stands before it is known.
+    pub(super) fn take_put(&mut self, layout: &Layout, put: &Appended) {
+        if self.contents.end == put.start {
+            self.contents.take_put(put);
+            self.seen = put.end;
+            self.save_if_wanted(layout, put.end);
+        }
     }
 
     fn scan(&mut self, layout: &Layout, file: &File, length: u64) -> io::Result<()> {
@@ -79,16 +126,15 @@ impl Source {
             return Ok(());
         }
         self.contents.scan(layout.format.store, self.pack, file, length)?;
+        self.save_if_wanted(layout, length);
+        Ok(())
+    }
+
+    fn save_if_wanted(&mut self, layout: &Layout, length: u64) {
         if self.is_table_wanted() && !self.is_unsaved {
             // Nothing is lost but memory and time, where nothing can be written.
             self.is_unsaved = self.save(layout, length).is_err();
         }
-        Ok(())
-    }
-
-    /// Whether this is all of the file, up to a COMMIT at its end. What ends in one is only ever appended to, or sealed.
-    pub(super) fn is_all_of(&self, inode: u64, length: u64) -> bool {
-        (self.inode, self.contents.end) == (inode, length)
     }
 
     /// Whether the file is still as long as it was when it was looked at last, whatever it ends in.
@@ -214,8 +260,11 @@ impl Source {
 
     // With a table, what is known of the file takes no memory, and the next process need not find it out.
     fn save(&mut self, layout: &Layout, length: u64) -> io::Result<()> {
-        if self.table.is_some() {
-            self.contents = scan_whole(layout, self.pack)?;
+        if let Some(table) = &self.table {
+            self.contents = match table.contents() {
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => scan_whole(layout, self.pack)?,
+                covered => covered?.followed_by(std::mem::take(&mut self.contents)),
+            };
             self.table = None;
         }
         let (covered, belongs_to) = match self.pack {
@@ -242,66 +291,4 @@ pub(super) fn scan_whole(layout: &Layout, pack: Pack) -> io::Result<Contents> {
     let mut contents = Contents::default();
     contents.scan(layout.format.store, pack, &file, readable(file.metadata()?.len()))?;
     Ok(contents)
-}
-
-fn find_table(layout: &Layout, pack: Pack, file: &File, length: u64, keep: Keep) -> io::Result<Option<Table>> {
-    let Some(table) = open_table(layout, pack, keep)? else { return Ok(None) };
-    let is_of_this_file = match pack {
-        // One that was cut off since does not have what its table says.
-        Pack::Sealed(id) => table.belongs_to == id && table.covered == readable(length),
-        Pack::Lane(_) if table.covered > length => false,
-        Pack::Lane(_) => {
-            let last = commit_ending_at(file, layout.format.store, table.covered)?;
-            last.is_some_and(|last| last.id == table.belongs_to)
-        }
-    };
-    Ok(is_of_this_file.then_some(table))
-}
-
-// A table that is missing or damaged is no loss.
-fn open_table(layout: &Layout, pack: Pack, keep: Keep) -> io::Result<Option<Table>> {
-    let found = match pack {
-        Pack::Sealed(id) => find_paged(&layout.packs, format!("{}.idx", id.to_hex()), keep)?,
-        Pack::Lane(lane) => match layout.root.find_dir("cache").unwrap_or(None) {
-            Some(cache) => find_paged(&Arc::new(cache), lane_table_name(lane), Keep::Open)?,
-            None => None,
-        },
-    };
-    match found.map(|file| Table::open(file, pack)).transpose() {
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(None),
-        table => table,
-    }
-}
-
-fn find_paged(dir: &Arc<Dir>, name: String, keep: Keep) -> io::Result<Option<PagedFile>> {
-    let Some(file) = dir.find_file(&name)? else { return Ok(None) };
-    Ok(Some(match keep {
-        Keep::Open => PagedFile::Kept(Arc::new(file)),
-        Keep::Closed => PagedFile::Named { dir: Arc::clone(dir), name, inode: file.metadata()?.ino() },
-    }))
-}
-
-fn write_table(layout: &Layout, pack: Pack, bytes: &[u8]) -> io::Result<()> {
-    layout.root.make_dir("cache")?;
-    let cache = layout.root.dir("cache")?;
-    let name = format!("new-{}", random_name()?);
-    let written = cache.file(&name, Access::CreateNew).and_then(|mut file| file.write_all(bytes));
-    let placed = written.and_then(|()| match pack {
-        Pack::Sealed(id) => cache.rename(&name, &layout.packs, &format!("{}.idx", id.to_hex())),
-        Pack::Lane(lane) => cache.rename(&name, &cache, &lane_table_name(lane)),
-    });
-    if placed.is_err() {
-        cache.remove_file(&name)?;
-    }
-    placed
-}
-
-/// Removes the table of a lane that was sealed. It is no loss, and of no use.
-pub(crate) fn remove_lane_table(layout: &Layout, lane: u8) -> io::Result<()> {
-    let cache = layout.root.find_dir("cache")?;
-    cache.map_or(Ok(()), |cache| cache.remove_file(&lane_table_name(lane)))
-}
-
-fn lane_table_name(lane: u8) -> String {
-    lane_name(lane).replace(".pack", ".idx")
 }

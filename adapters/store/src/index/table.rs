@@ -139,6 +139,21 @@ impl Table {
         Ok(Self { file, covered, belongs_to, entries, rows, events, pruned, alone, fan_out, named, damage, chain_ends })
     }
 
+    /// All that it says, in memory.
+    pub(super) fn contents(&self) -> io::Result<Contents> {
+        let (mut entries, mut rows, mut reader) = (self.entry_reader(), self.row_reader(), self.reader()?);
+        let entries =
+            (0..self.entry_count()).map(|n| entries.entry(n).map(|(id, offset, found)| ((id, offset), found)));
+        let entries = entries.collect::<io::Result<_>>()?;
+        let rows = (0..self.row_count()).map(|n| rows.row(n)).collect::<io::Result<_>>()?;
+        reader.seek(events_at(self.entries, self.rows));
+        let events = (0..self.events).map(|_| Ok((reader.id()?, reader.id()?))).collect::<io::Result<_>>()?;
+        let pruned = (0..self.pruned).map(|_| reader.id()).collect::<io::Result<_>>()?;
+        let (named, damage, chain_ends) = (self.named.clone(), self.damage.clone(), self.chain_ends.clone());
+        let (end, last) = (self.covered, Some(self.belongs_to));
+        Ok(Contents { entries, rows, events, pruned, chain_ends, named, damage, end, last })
+    }
+
     /// How many entries there are.
     pub(super) fn entry_count(&self) -> u64 {
         u64::from(self.entries)
@@ -183,7 +198,7 @@ impl Table {
 
     /// The events about `subject`.
     pub(super) fn events(&self, subject: &ContentId) -> io::Result<Vec<ContentId>> {
-        let (start, end) = (rows_at(self.entries) + ROW * u64::from(self.rows), u64::from(self.events));
+        let (start, end) = (events_at(self.entries, self.rows), u64::from(self.events));
         if end == 0 {
             return Ok(Vec::new());
         }
@@ -225,7 +240,7 @@ impl Table {
     /// Hands the subject of every event to `each`.
     pub(super) fn each_subject(&self, mut each: impl FnMut(&ContentId)) -> io::Result<()> {
         let mut reader = self.reader()?;
-        let start = rows_at(self.entries) + ROW * u64::from(self.rows);
+        let start = events_at(self.entries, self.rows);
         (0..u64::from(self.events)).try_for_each(|number| {
             each(&reader.seek(start + EVENT * number).id()?);
             Ok(())
@@ -241,8 +256,12 @@ fn rows_at(entries: u32) -> u64 {
     HEADER + FAN_OUT + ENTRY * u64::from(entries)
 }
 
+fn events_at(entries: u32, rows: u32) -> u64 {
+    rows_at(entries) + ROW * u64::from(rows)
+}
+
 fn pruned_at(entries: u32, rows: u32, events: u32) -> u64 {
-    rows_at(entries) + ROW * u64::from(rows) + EVENT * u64::from(events)
+    events_at(entries, rows) + EVENT * u64::from(events)
 }
 
 /// Reads rows by their number, in the order of [`Row::order`].

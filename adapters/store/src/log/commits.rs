@@ -141,7 +141,7 @@ fn settled_length(layout: &Layout, lane: u8, file: &File, passed: u64) -> Result
     if is_logged().map_err(failed("read", &subject))? {
         return length().map_err(failed("read", &subject));
     }
-    let _lane = lock(&layout.locks()?, &lane_lock(lane), Sharing::Exclusive)?;
+    let _lane = lock(layout.locks()?, &lane_lock(lane), Sharing::Exclusive)?;
     file.sync_data().and_then(|()| length()).map_err(failed("flush", &subject))
 }
 

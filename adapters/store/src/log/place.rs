@@ -27,9 +27,9 @@ impl Updating {
     pub(super) fn begin(layout: &Layout) -> Result<Self, StoreError> {
         layout.require_writable()?;
         let locks = layout.locks()?;
-        let compact = lock(&locks, COMPACT, Sharing::Exclusive)?;
-        let log = lock(&locks, LOG_LOCK, Sharing::Exclusive)?;
-        let gc = lock_for_put(&locks)?;
+        let compact = lock(locks, COMPACT, Sharing::Exclusive)?;
+        let log = lock(locks, LOG_LOCK, Sharing::Exclusive)?;
+        let gc = lock_for_put(locks)?;
         Ok(Self { log: LogDir::create(layout)?, _locks: [gc, log, compact] })
     }
 }
@@ -66,7 +66,7 @@ impl LogDir {
 
     /// The path of a file, for people.
     pub(super) fn shown(&self, path: &str) -> String {
-        self.root.shown(path)
+        self.root.shown(path).into()
     }
 
     /// The bytes of a file; `None` where there is none. One that is longer than `limit`, or no file, is damage.

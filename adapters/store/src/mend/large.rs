@@ -30,7 +30,7 @@ impl FsTaskStore {
         let mut mended = Vec::new();
         for header in self.large_references(mode)? {
             let (folder, name) = large_name(&header.id);
-            let shown = self.shared.layout.large.shown(&format!("{folder}/{name}"));
+            let shown = self.shared.layout.large.shown(&format!("{folder}/{name}")).to_string();
             step("opens what may be damaged");
             // Asked first: a file that a put brings while this one is read is another.
             let seen = self.identity_of(&header.id).map_err(failed("look at", &shown))?;
@@ -66,7 +66,7 @@ impl FsTaskStore {
     }
 
     fn references_in(&self, pack: Pack, found: &mut BTreeMap<ContentId, EntryHeader>) -> Result<(), StoreError> {
-        let shown = pack.shown(&self.shared.layout);
+        let shown = pack.shown(&self.shared.layout).to_string();
         let read = failed("read", &shown);
         let Some(file) = self.open_pack(pack)? else { return Ok(()) };
         let mut scanner = Scanner::new(&file, 0, self.end_to_read(pack, &file).map_err(&read)?);
@@ -143,7 +143,7 @@ impl FsTaskStore {
         let folder = layout.large.dir(name.as_str()).map_err(&failed)?;
         make_ready(dir, large, &folder).map_err(&failed)?;
         // Held as long as names are changed, which takes a moment; what takes long is over.
-        let _no_put = lock_for_removal(&layout.locks()?)?;
+        let _no_put = lock_for_removal(layout.locks()?)?;
         let found = self.identity_of(&large.header.id).map_err(&failed)?;
         if found != seen && self.is_whole_large(&large.header).map_err(&failed)? {
             // A put has brought it meanwhile.
@@ -174,7 +174,7 @@ impl FsTaskStore {
             folder.rename(name, &quarantine, &kept)?;
         }
         quarantine.sync()?;
-        Ok(Some(quarantine.shown(&kept)))
+        Ok(Some(quarantine.shown(&kept).into()))
     }
 }
 

@@ -69,7 +69,7 @@ impl FsTaskStore {
         mode: MendMode,
         placed: &mut HashSet<Pack>,
     ) -> Result<Option<MendedFile>, StoreError> {
-        let shown = pack.shown(&self.shared.layout);
+        let shown = pack.shown(&self.shared.layout).to_string();
         let lane = self.hold_lane(pack, mode)?;
         let Some(file) = self.open_pack(pack)? else { return Ok(None) };
         // What is asked for now is what is there now: each entry is looked for in it.
@@ -165,7 +165,7 @@ impl FsTaskStore {
         let (locks, shown) = (layout.locks()?, Pack::Sealed(*id).shown(layout));
         let failed = failed("mend", &shown);
         // Whoever filled it in the course of a put has said so in a COMMIT once the puts of now are over.
-        drop(lock_for_removal(&locks)?);
+        drop(lock_for_removal(locks)?);
         let is_named = self.shared.fresh_index()?.is_named(id);
         let _staged_stays = self.keep_staged()?;
         let mended = Staged::new(layout, |to| self.write_mended(to, file, damaged, find)).map_err(&failed)?;
@@ -174,7 +174,7 @@ impl FsTaskStore {
             false => Vec::new(),
         };
         step("staged what is mended");
-        let _no_put = lock_for_removal(&locks)?;
+        let _no_put = lock_for_removal(locks)?;
         let kept = place(layout, id, &mended, &tail).map_err(&failed)?;
         Ok((mended.id, kept))
     }
@@ -228,5 +228,5 @@ fn place(layout: &Layout, id: &ContentId, mended: &Staged, tail: &[Staged]) -> i
     }
     packs.remove_file(&format!("{}.idx", id.to_hex()))?;
     packs.sync()?;
-    Ok(quarantine.shown(&kept))
+    Ok(quarantine.shown(&kept).into())
 }

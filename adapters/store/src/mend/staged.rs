@@ -1,7 +1,7 @@
 //! Packs that are staged before they are put in the place of damaged ones.
 
 use crate::dir::{Access, Dir};
-use crate::lane::hash_file;
+use crate::lane_file::hash_file;
 use crate::layout::Layout;
 use crate::random::random_name;
 use isobox_domain::content::ContentId;
@@ -26,7 +26,7 @@ pub(super) fn pack_name(id: &ContentId) -> String {
 impl Staged {
     /// Stages what `write` writes. The caller [keeps it](crate::store::FsTaskStore::keep_staged) from those who start.
     pub(super) fn new(layout: &Layout, write: impl FnOnce(&File) -> io::Result<()>) -> io::Result<Self> {
-        let (tmp, name) = (layout.tmp().map_err(io::Error::other)?, format!("mend-{}", random_name()?));
+        let (tmp, name) = (layout.root.dir("tmp")?, format!("mend-{}", random_name()?));
         let file = tmp.file(&name, Access::CreateNew)?;
         let mut staged = Self { tmp, name, file, id: ContentId::new([0; 32]) };
         write(&staged.file)?;

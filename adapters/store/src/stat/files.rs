@@ -46,7 +46,7 @@ impl Walk<'_> {
     fn directory(&mut self, dir: &Dir, area: Area, name: &str, depth: usize) -> Result<(), StoreError> {
         self.found.files.directories += 1;
         for entry in dir.names().map_err(failed("list", &dir.shown("")))? {
-            let shown = dir.shown(&entry);
+            let shown = dir.shown(&entry).to_string();
             match dir.find_dir(&entry) {
                 Ok(Some(below)) if depth < DEEPEST => {
                     self.directory(&below, area.below(&entry), &entry, depth + 1)?;

@@ -19,7 +19,7 @@ pub(super) fn remove_unreferenced(store: &FsTaskStore) -> Result<u64, StoreError
     if unreferenced(shared)?.is_empty() || !store.verify(Thoroughness::Quick, &|_| {})?.is_sound() {
         return Ok(0);
     }
-    let _no_put = lock_for_removal(&shared.layout.locks()?)?;
+    let _no_put = lock_for_removal(shared.layout.locks()?)?;
     if !shared.fresh_index()?.damage().is_empty() {
         return Ok(0);
     }

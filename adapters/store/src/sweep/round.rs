@@ -116,7 +116,7 @@ impl<'a> Round<'a> {
         let (packs, large) = self.places()?;
         let replaced = Rewrite::without(shared, &packs, &self.dead, tell)?.run(&packs)?;
         step("wrote packs anew");
-        let _no_put = lock_for_removal(&shared.layout.locks()?)?;
+        let _no_put = lock_for_removal(shared.layout.locks()?)?;
         step("nobody puts");
         let relied_on = self.relied_on(mark)?;
         step("looked at what came since");

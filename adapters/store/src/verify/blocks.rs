@@ -92,7 +92,7 @@ impl PackCheck<'_> {
     }
 
     fn damaged_file(&mut self, id: ContentId, reason: String) {
-        let file = self.store.shared.layout.large.shown(&id.to_string());
+        let file = self.store.shared.layout.large.shown(&id.to_string()).to_string();
         self.add(DefectKind::Damaged { file, offset: 0, reason, object: Some(id) }, Vec::new());
     }
 }

@@ -40,7 +40,7 @@ pub(super) struct PackCheck<'a> {
 
 impl<'a> PackCheck<'a> {
     pub(super) fn new(store: &'a FsTaskStore, how: Thoroughness, pack: Pack, file: &'a File) -> Self {
-        let shown = pack.shown(&store.shared.layout);
+        let shown = pack.shown(&store.shared.layout).to_string();
         let found = Verification { packs: 1, ..Verification::default() };
         let (span, runs, lost, hurt) = (Span::default(), Vec::new(), Vec::new(), Vec::new());
         Self { store, how, pack, file, shown, found, span, runs, lost, hurt, settled: 0 }

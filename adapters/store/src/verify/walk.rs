@@ -74,7 +74,7 @@ impl<'a> Walk<'a> {
     /// Takes in what is lost with its block.
     fn lose(&mut self, lost: &[Lost]) {
         let layout = &self.store.shared.layout;
-        self.told.lose(lost.iter().map(|lost| (lost.object, lost.pack.shown(layout), lost.offset)));
+        self.told.lose(lost.iter().map(|lost| (lost.object, lost.pack.shown(layout).into(), lost.offset)));
     }
 
     fn record(&mut self, who: Affected, is_deep: bool) -> Result<(), StoreError> {
@@ -198,8 +198,10 @@ impl<'a> Walk<'a> {
     /// Notes that what is wrong with `id` touches `who`.
     fn touch(&mut self, id: &ContentId, who: Affected, reason: &str) {
         let place = self.store.shared.known_locations(id).ok().and_then(|found| found.first().copied());
-        let (file, offset) = place
-            .map_or_else(|| (id.to_string(), 0), |place| (place.pack.shown(&self.store.shared.layout), place.offset));
+        let (file, offset) = place.map_or_else(
+            || (id.to_string(), 0),
+            |place| (place.pack.shown(&self.store.shared.layout).into(), place.offset),
+        );
         self.told.add(DefectKind::Damaged { file, offset, reason: reason.to_owned(), object: Some(*id) }, Some(who));
     }
 }
