@@ -35,6 +35,7 @@ mod runtime_backend;
 mod store_error;
 mod task_ids;
 mod transparency_log;
+mod turns;
 mod update_error;
 mod update_targets;
 mod v1;
@@ -72,6 +73,7 @@ pub use task_ids::TaskIds;
 pub use transparency_log::{
     CheckpointSigner, Compared, Extended, Gaps, Inclusion, LaneGap, LogUpdates, Rebuilt, TransparencyLog,
 };
+pub use turns::{Room, Turn, Turns};
 pub use update_error::UpdateError;
 pub use update_targets::UpdateTargets;
 pub use v1::{

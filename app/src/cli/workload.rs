@@ -1,6 +1,6 @@
 //! `isobox run` and `isobox tool`.
 
-use super::{GlobalFlags, Place, PolicyFlags, TellingFlags, TrustFlag};
+use super::{GlobalFlags, Place, PolicyFlags, TellingFlags, TrustFlag, TurnFlags};
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
 
@@ -11,11 +11,13 @@ pub(crate) enum AttemptCommand {
     #[command(after_help = "Examples:\n  \
         isobox run -- ./agent --task 'fix the tests'\n  \
         isobox run --source=/path/to/repository --records=/var/lib/isobox -- make\n  \
-        isobox run --network inherited --retain-workspace -- make")]
+        isobox run --network inherited --retain-workspace -- make\n  \
+        isobox run --max-tasks 4 -- make")]
     Run(RunArguments),
     /// Run one tool command of an agent in a sandbox and record it
     #[command(after_help = "Examples:\n  \
         isobox tool -- make test\n  \
+        isobox tool --max-tasks 4 --no-wait -- make test\n  \
         isobox tool -- sh -c 'printf \"changed\\n\" > README.md'")]
     Tool(ToolArguments),
 }
@@ -42,6 +44,9 @@ pub(crate) struct RunArguments {
     /// Whether the project's policy is trusted.
     #[command(flatten)]
     pub(crate) trust: TrustFlag,
+    /// What to do beside other tasks.
+    #[command(flatten)]
+    pub(crate) turn: TurnFlags,
     /// Keep the workspace after the attempt and print where it is
     #[arg(long)]
     pub(crate) retain_workspace: bool,
@@ -66,6 +71,9 @@ pub(crate) struct ToolArguments {
     /// Whether the project's policy is trusted.
     #[command(flatten)]
     pub(crate) trust: TrustFlag,
+    /// What to do beside other tasks.
+    #[command(flatten)]
+    pub(crate) turn: TurnFlags,
     /// The command and its arguments, untouched
     #[arg(last = true, required = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,

@@ -1,7 +1,7 @@
 //! `isobox rerun`.
 
 use super::look::Named;
-use super::workload::{perform, prepare, session_policy, telling, tool_policy};
+use super::workload::{apply_turn, patience, perform, prepare, session_policy, telling, tool_policy};
 use crate::cli::{Place, RerunArguments, TrustFlag};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
@@ -36,7 +36,8 @@ pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<Exit
     if arguments.place.source.is_none() {
         require_here(&project).map_err(cannot)?;
     }
-    let policy = policy(console, &project, arguments.trust, record)?;
+    let mut policy = policy(console, &project, arguments.trust, record)?;
+    apply_turn(&project, arguments.turn, &mut policy)?;
     let telling = telling(console, &project, &policy, &arguments.telling)?;
     // The store that the record is in takes the new one; it is made writable here.
     let store = prepare(console, &project, policy.views)?;
@@ -53,6 +54,7 @@ pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<Exit
         retention: if arguments.retain_workspace { Retention::Retain } else { Retention::Dispose },
         caller_path: std::env::var_os("PATH").map(OsString::into_vec),
         follows: Some(follows),
+        patience: patience(arguments.turn),
     };
     console.line(&format!(
         "attempting {} once more: `isobox list{}` tells the attempts apart",

@@ -1,14 +1,14 @@
 //! `isobox run` and `isobox tool`.
 
 use super::trusted;
-use crate::cli::{PolicyFlags, RunArguments, TellingFlags, ToolArguments, TrustFlag};
+use crate::cli::{PolicyFlags, RunArguments, TellingFlags, ToolArguments, TrustFlag, TurnFlags};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::inherited;
 use crate::output::console::Console;
 use crate::output::events::Telling;
 use crate::output::{lifecycle, stdout};
-use crate::use_case::attempt::{self, Retention, TaskRequest, preflight_of};
+use crate::use_case::attempt::{self, Patience, Retention, TaskRequest, preflight_of};
 use crate::use_case::{effective_policy, recover, settle};
 use crate::wiring::{Project, Store, absolute};
 use isobox_domain::command::WorkloadCommand;
@@ -30,9 +30,11 @@ const LONGEST_COMMAND: usize = (1 << 20) - (64 << 10);
 pub(super) fn tool(console: Console, arguments: ToolArguments) -> Result<ExitCode, Failure> {
     let command = command(arguments.command)?;
     let project = Project::find(&arguments.place)?;
-    let policy = tool_policy(console, &project, arguments.trust)?;
+    let mut policy = tool_policy(console, &project, arguments.trust)?;
+    apply_turn(&project, arguments.turn, &mut policy)?;
     let telling = telling(console, &project, &policy, &arguments.telling)?;
-    let wanted = Wanted { kind: SandboxKind::ToolCall, command, policy, retention: Retention::Dispose };
+    let (kind, retention) = (SandboxKind::ToolCall, Retention::Dispose);
+    let wanted = Wanted { kind, command, policy, retention, patience: patience(arguments.turn) };
     execute(console, &project, &telling, wanted)
 }
 
@@ -42,13 +44,15 @@ pub(super) fn run(console: Console, arguments: RunArguments) -> Result<ExitCode,
     let project = Project::find(&arguments.place)?;
     let mut policy = session_policy(console, &project, arguments.trust)?;
     apply(arguments.policy, &mut policy.sandbox)?;
+    policy.tasks = arguments.turn.max_tasks.unwrap_or(policy.tasks);
     effective_policy::require_within(&project.user_policy(), &policy)?;
     let retention = if arguments.retain_workspace { Retention::Retain } else { Retention::Dispose };
     let telling = telling(console, &project, &policy, &arguments.telling)?;
     if std::io::stdin().is_terminal() {
         console.line("a session gets no terminal yet: what it reads from standard input ends at once");
     }
-    execute(console, &project, &telling, Wanted { kind: SandboxKind::Session, command, policy, retention })
+    let (kind, patience) = (SandboxKind::Session, patience(arguments.turn));
+    execute(console, &project, &telling, Wanted { kind, command, policy, retention, patience })
 }
 
 fn command(arguments: Vec<OsString>) -> Result<WorkloadCommand, Failure> {
@@ -132,16 +136,32 @@ fn apply(flags: PolicyFlags, asked: &mut SandboxPolicy) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Lets a flag decide how many Tasks may run, within the user's own policy.
+pub(super) fn apply_turn(project: &Project, flags: TurnFlags, policy: &mut ProjectPolicy) -> Result<(), Failure> {
+    match flags.max_tasks {
+        None => Ok(()),
+        Some(limit) => {
+            policy.tasks = limit;
+            effective_policy::require_within(&project.user_policy(), policy)
+        }
+    }
+}
+
+pub(super) const fn patience(flags: TurnFlags) -> Patience {
+    if flags.no_wait { Patience::Refuse } else { Patience::Wait }
+}
+
 /// What the command line asks for.
 struct Wanted {
     kind: SandboxKind,
     command: WorkloadCommand,
     policy: ProjectPolicy,
     retention: Retention,
+    patience: Patience,
 }
 
 fn execute(console: Console, project: &Project, telling: &Telling, wanted: Wanted) -> Result<ExitCode, Failure> {
-    let Wanted { kind, command, mut policy, retention } = wanted;
+    let Wanted { kind, command, mut policy, retention, patience } = wanted;
     let refused = |failure: Failure| failure.while_doing(preflight_of(kind));
     policy.sandbox.read = project.read_paths(&policy.sandbox.read).map_err(refused)?;
     let store = prepare(console, project, policy.views)?;
@@ -153,6 +173,7 @@ fn execute(console: Console, project: &Project, telling: &Telling, wanted: Wante
         retention,
         caller_path: std::env::var_os("PATH").map(OsString::into_vec),
         follows: None,
+        patience,
     };
     perform(console, project, &store, &request, telling)
 }

@@ -84,6 +84,7 @@ impl Telling {
                 self.note(&told);
                 self.event("started", || started(record));
             }
+            Progress::Waiting { running } => self.event("waiting", || json!({ "running": running })),
             Progress::Warning(sentence) => self.event("warning", || json!({ "message": sentence })),
         }
     }

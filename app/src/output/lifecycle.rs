@@ -17,6 +17,7 @@ use isobox_domain::timestamp::Timestamp;
 pub(crate) fn progress(console: Console, progress: Progress<'_>) {
     match progress {
         Progress::Warning(sentence) => console.warning(sentence),
+        Progress::Waiting { running } => console.line(&waiting(running)),
         Progress::Started(record) => {
             console.line(&format!("isobox task {}: {}", record.task, beginning(record.kind)));
             console.line(&format!("isobox task {}: {}", record.task, policy(record)));
@@ -26,6 +27,11 @@ pub(crate) fn progress(console: Console, progress: Progress<'_>) {
             }
         }
     }
+}
+
+fn waiting(running: u64) -> String {
+    let run = if running == 1 { "1 task runs".to_owned() } else { format!("{running} tasks run") };
+    format!("waiting: {run} in this task store, as many as may; --no-wait refuses instead")
 }
 
 const fn beginning(kind: SandboxKind) -> &'static str {

@@ -6,10 +6,12 @@ mod draft;
 mod follow_up;
 mod publish;
 mod streams;
+mod turn;
 
 pub(crate) use carry_out::capture;
 pub(crate) use follow_up::{FollowUp, Start};
 pub(crate) use streams::Caller;
+pub(crate) use turn::Patience;
 
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
@@ -18,7 +20,7 @@ use isobox_domain::command::WorkloadCommand;
 use isobox_domain::policy::ProjectPolicy;
 use isobox_domain::record::{RecordedArgument, SandboxKind, TaskRecord};
 use isobox_ports::{
-    Attempts, Clock, ObjectStore, RecordLog, RuntimeBackend, TaskIds, TrustedRepository, Views, WorkspaceForm,
+    Attempts, Clock, ObjectStore, RecordLog, RuntimeBackend, TaskIds, TrustedRepository, Turns, Views, WorkspaceForm,
     WorkspaceRequest, Workspaces,
 };
 
@@ -41,6 +43,7 @@ pub(crate) struct Ports<'a> {
     /// In order of preference.
     pub(crate) backends: &'a [&'a dyn RuntimeBackend],
     pub(crate) attempts: &'a dyn Attempts,
+    pub(crate) turns: &'a dyn Turns,
     pub(crate) records: &'a dyn RecordLog,
     pub(crate) objects: &'a dyn ObjectStore,
     pub(crate) views: &'a dyn Views,
@@ -65,6 +68,8 @@ pub(crate) struct TaskRequest {
     pub(crate) caller_path: Option<Vec<u8>>,
     /// The earlier attempt of the same Task; `None` for a Task of its own.
     pub(crate) follows: Option<FollowUp>,
+    /// What to do while as many Tasks run as the policy allows.
+    pub(crate) patience: Patience,
 }
 
 /// What becomes of the Workspace after the attempt.
@@ -81,6 +86,11 @@ pub(crate) enum Retention {
 pub(crate) enum Progress<'a> {
     /// The attempt is on record; nothing was started yet.
     Started(&'a TaskRecord),
+    /// As many Tasks run as may: this one waits.
+    Waiting {
+        /// How many run.
+        running: u64,
+    },
     /// Something went less than well, as a sentence.
     Warning(&'a str),
 }
@@ -107,11 +117,9 @@ pub(crate) fn attempt(
     caller: Caller,
     tell: Tell<'_>,
 ) -> Result<Attempted, Failure> {
-    let source = follow_up::source(ports, request)?;
     let (backend, effective) = choose::choose(ports.backends, &request.policy.sandbox)
         .map_err(|failure| failure.while_doing(preflight_of(request.kind)))?;
-    let mut record = draft::draft(ports, request, source, effective);
-    let mut attempt = ports.attempts.begin(&record)?;
+    let (mut attempt, mut record) = turn::begin(ports, request, &effective, tell)?;
     let wanted = WorkspaceRequest { source: &record.source.clone(), form: WorkspaceForm::Copy };
     let place = match carry_out::reserve(ports.workspaces, &mut *attempt, &wanted) {
         Ok(place) => place,

@@ -86,6 +86,7 @@ impl World {
             workspaces: &self.workspaces,
             backends: &backends,
             attempts: &self.store,
+            turns: &self.store.inner,
             records: &self.store,
             objects: &self.store.inner,
             views: &self.store.inner,

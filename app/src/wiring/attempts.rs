@@ -22,6 +22,7 @@ impl Project {
             workspaces: &self.told_workspaces(console),
             backends: &backends,
             attempts: store.store(),
+            turns: store.store(),
             records: store.store(),
             objects: store.store(),
             views: store.views(),

@@ -24,6 +24,7 @@ mod store;
 mod streams;
 mod support;
 mod surroundings;
+mod task_limit;
 mod terminal;
 mod trust;
 mod update;

@@ -16,6 +16,7 @@ mod store;
 mod store_attempt;
 mod store_collection;
 mod store_compaction;
+mod turns;
 mod update_targets;
 mod workspaces;
 

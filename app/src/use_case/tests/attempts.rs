@@ -2,15 +2,18 @@
 
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::use_case::attempt::{Attempted, Caller, Retention, TaskRequest, attempt};
+use crate::use_case::attempt::{Attempted, Caller, Patience, Progress, Retention, TaskRequest, attempt};
 use crate::use_case::fixture::{World, edit, path};
+use crate::use_case::recover::RECOVERY;
 use isobox_domain::change::Mode;
 use isobox_domain::command::WorkloadCommand;
+use isobox_domain::import::draft_of;
 use isobox_domain::outcome::{Exit, Outcome};
-use isobox_domain::policy::ProjectPolicy;
+use isobox_domain::policy::{ProjectPolicy, TaskLimit};
 use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, WorkspaceFate};
 use isobox_ports::fake::{Line, Performance, Scene};
-use isobox_ports::{Content, EndCause};
+use isobox_ports::{Attempts, Content, EndCause, Turns};
+use std::cell::RefCell;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
@@ -51,6 +54,7 @@ fn request() -> TaskRequest {
         retention: Retention::Dispose,
         caller_path: None,
         follows: None,
+        patience: Patience::Wait,
     }
 }
 
@@ -260,4 +264,42 @@ fn a_caller_in_a_directory_that_was_not_committed_is_told() {
     let detail = world.records()[0].outcome_detail.clone().expect("a reason");
     assert!(detail.starts_with("the current directory, build, is not part of commit 01010101"), "{detail}");
     assert_nothing_is_left(&world);
+}
+
+fn limited(patience: Patience) -> TaskRequest {
+    let tasks = TaskLimit::parse("1").expect("a limit");
+    TaskRequest { policy: ProjectPolicy { tasks, ..ProjectPolicy::default() }, patience, ..request() }
+}
+
+#[test]
+fn one_that_has_only_just_come_lets_those_go_first_who_wait_unless_it_would_not_wait() {
+    let world = World::new(edit);
+    let head = RefCell::new(Some(world.store.inner.queue().expect("the head of the queue")));
+    let quick = tried_with(&world, &limited(Patience::Refuse), caller(io::sink())).expect("there is room");
+    assert_eq!(quick.code, ExitCode::SUCCESS);
+    let waited = RefCell::new(Vec::new());
+    let tell = |progress: Progress<'_>| {
+        if let Progress::Waiting { running } = progress {
+            waited.borrow_mut().push(running);
+            head.borrow_mut().take();
+        }
+    };
+    let polite = limited(Patience::Wait);
+    let polite = world.with_ports(|ports| attempt(ports, &polite, caller(io::sink()), &tell)).expect("an attempt");
+    assert_eq!((polite.code, waited.into_inner()), (ExitCode::SUCCESS, vec![0]));
+}
+
+#[test]
+fn neither_an_import_nor_the_recording_of_a_killed_task_takes_the_place_of_one() {
+    let world = World::new(edit);
+    let done = tried(&world).expect("an attempt").record;
+    let import = world.store.inner.begin(&draft_of(&done)).expect("an import");
+    let mut recorded = world.store.inner.begin(&done).expect("an attempt");
+    recorded.note(RECOVERY, b"").expect("a note");
+    let beside = tried_with(&world, &limited(Patience::Refuse), caller(io::sink())).expect("there is room");
+    assert_eq!(beside.code, ExitCode::SUCCESS);
+    drop((import, recorded));
+    let _running = world.store.inner.begin(&done).expect("an attempt");
+    let refused = tried_with(&world, &limited(Patience::Refuse), caller(io::sink())).expect_err("a refusal");
+    assert_eq!(refused.to_string(), "1 task runs in this task store, and `tasks.max` is 1; nothing was started");
 }
