@@ -19,6 +19,7 @@ mod prune;
 mod repair;
 mod rerun;
 mod store;
+mod telling;
 mod topics;
 mod transfer;
 mod trusted;

@@ -32,6 +32,7 @@ mod record_log;
 mod release_source;
 mod repository;
 mod runtime_backend;
+mod stopwatch;
 mod store_error;
 mod task_ids;
 mod transparency_log;
@@ -68,6 +69,7 @@ pub use repository::{Applied, ApplyError, IndexMode, Promotion, RepositoryError,
 pub use runtime_backend::{
     EndCause, Ending, Filled, Flow, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, Streams, SupervisionError,
 };
+pub use stopwatch::Stopwatch;
 pub use store_error::{StoreError, StoreErrorKind};
 pub use task_ids::TaskIds;
 pub use transparency_log::{

@@ -18,6 +18,7 @@ pub(crate) enum AttemptCommand {
     #[command(after_help = "Examples:\n  \
         isobox tool -- make test\n  \
         isobox tool --max-tasks 4 --no-wait -- make test\n  \
+        isobox tool --timings -- make test\n  \
         isobox tool -- sh -c 'printf \"changed\\n\" > README.md'")]
     Tool(ToolArguments),
 }

@@ -1,7 +1,8 @@
 //! `isobox rerun`.
 
 use super::look::Named;
-use super::workload::{apply_turn, patience, perform, prepare, session_policy, telling, tool_policy};
+use super::telling::telling;
+use super::workload::{Witness, apply_turn, patience, perform, prepare, session_policy, timekeeping, tool_policy};
 use crate::cli::{Place, RerunArguments, TrustFlag};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
@@ -9,13 +10,15 @@ use crate::output::console::Console;
 use crate::output::trust;
 use crate::use_case::attempt::{FollowUp, Retention, Start, TaskRequest, preflight_of};
 use crate::use_case::effective_policy::require_within;
+use crate::use_case::laps::Laps;
 use crate::use_case::open_tasks;
 use crate::use_case::select::Selected;
-use crate::wiring::{Project, Store};
+use crate::wiring::{Project, Store, stopwatch};
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::policy::ProjectPolicy;
 use isobox_domain::promotion::check_head;
 use isobox_domain::record::{SandboxKind, TaskRecord};
+use isobox_domain::timings::Phase;
 use isobox_domain::v1::is_imported;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -23,6 +26,7 @@ use std::path::PathBuf;
 
 /// Attempts a Task once more.
 pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<ExitCode, Failure> {
+    let laps = Laps::start(stopwatch());
     let Named { store, selected, .. } = Named::find(&arguments.place, &arguments.task)?;
     store.require_writable("attempt once more a task of")?;
     let record = &selected.record;
@@ -39,8 +43,10 @@ pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<Exit
     let mut policy = policy(console, &project, arguments.trust, record)?;
     apply_turn(&project, arguments.turn, &mut policy)?;
     let telling = telling(console, &project, &policy, &arguments.telling)?;
+    laps.end(Phase::Policy);
     // The store that the record is in takes the new one; it is made writable here.
     let store = prepare(console, &project, policy.views)?;
+    laps.end(Phase::Store);
     let follows = follow_up(&store, &selected, arguments)?;
     tell_of_input(console, record);
     if !arguments.current {
@@ -55,13 +61,14 @@ pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<Exit
         caller_path: std::env::var_os("PATH").map(OsString::into_vec),
         follows: Some(follows),
         patience: patience(arguments.turn),
+        timekeeping: timekeeping(&arguments.telling),
     };
     console.line(&format!(
         "attempting {} once more: `isobox list{}` tells the attempts apart",
         record.task,
         arguments.place.flags()
     ));
-    perform(console, &project, &store, &request, &telling)
+    perform(Witness { console, telling: &telling, laps: &laps }, &project, &store, &request)
 }
 
 /// Refuses a repository that only the record names: one of another machine's records could name any here, whose content

@@ -3,6 +3,7 @@
 use crate::output::columns::wrapped;
 use crate::output::record_json;
 use crate::output::text;
+use crate::output::timings;
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::escape::Escaped;
 use isobox_domain::event::{Event, EventKind};
@@ -37,6 +38,9 @@ pub(crate) fn show(
     }
     field("created", record.created_at.to_string())?;
     field("ended", record.ended_at.to_string())?;
+    if let Some(timings) = timings::of(record) {
+        field("timings", sentence(&timings::line(&timings)))?;
+    }
     if let Some(origin) = record_json::origin(record) {
         field("origin", format!("imported ({origin}); not checked by this isobox"))?;
     }

@@ -15,10 +15,12 @@ pub(crate) use turn::Patience;
 
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::use_case::laps::Laps;
 use carry_out::Begun;
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::policy::ProjectPolicy;
 use isobox_domain::record::{RecordedArgument, SandboxKind, TaskRecord};
+use isobox_domain::timings::Phase;
 use isobox_ports::{
     Attempts, Clock, ObjectStore, RecordLog, RuntimeBackend, TaskIds, TrustedRepository, Turns, Views, WorkspaceForm,
     WorkspaceRequest, Workspaces,
@@ -49,6 +51,7 @@ pub(crate) struct Ports<'a> {
     pub(crate) views: &'a dyn Views,
     pub(crate) clock: &'a dyn Clock,
     pub(crate) task_ids: &'a dyn TaskIds,
+    pub(crate) laps: &'a Laps<'a>,
 }
 
 /// What is to be attempted.
@@ -70,6 +73,17 @@ pub(crate) struct TaskRequest {
     pub(crate) follows: Option<FollowUp>,
     /// What to do while as many Tasks run as the policy allows.
     pub(crate) patience: Patience,
+    /// Whether the record says where the time went.
+    pub(crate) timekeeping: Timekeeping,
+}
+
+/// Whether a record says where the time of its attempt went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timekeeping {
+    /// It does.
+    Recorded,
+    /// It does not.
+    Forgotten,
 }
 
 /// What becomes of the Workspace after the attempt.
@@ -119,12 +133,14 @@ pub(crate) fn attempt(
 ) -> Result<Attempted, Failure> {
     let (backend, effective) = choose::choose(ports.backends, &request.policy.sandbox)
         .map_err(|failure| failure.while_doing(preflight_of(request.kind)))?;
+    ports.laps.end(Phase::Backend);
     let (mut attempt, mut record) = turn::begin(ports, request, &effective, tell)?;
     let wanted = WorkspaceRequest { source: &record.source.clone(), form: WorkspaceForm::Copy };
     let place = match carry_out::reserve(ports.workspaces, &mut *attempt, &wanted) {
         Ok(place) => place,
         Err(failure) => return Err(publish::give_up(attempt, failure)),
     };
+    ports.laps.end(Phase::Source);
     let begun = Begun { ports, request, tell, attempt: &mut *attempt, record: &mut record, place: &place, wanted };
     let performed = match carry_out::carry_out(begun, backend, caller) {
         Ok(performed) => performed,

@@ -4,6 +4,7 @@ mod fragile;
 
 pub(crate) use fragile::{FragileStore, FragileWorkspaces};
 
+use crate::use_case::laps::Laps;
 use crate::use_case::{attempt, recover};
 use isobox_domain::change::Mode;
 use isobox_domain::content::ContentId;
@@ -13,8 +14,8 @@ use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::WorkspaceSource;
 use isobox_domain::timestamp::Timestamp;
 use isobox_ports::fake::{
-    CountingTaskIds, DirectoryWorkspaces, Files, FixedClock, InMemoryRepository, InMemoryStore, Performance, Scene,
-    ScriptedBackend,
+    CountingStopwatch, CountingTaskIds, DirectoryWorkspaces, Files, FixedClock, InMemoryRepository, InMemoryStore,
+    Performance, Scene, ScriptedBackend,
 };
 use isobox_ports::{Attempts, RecordLog, RuntimeBackend};
 use std::cell::RefCell;
@@ -92,6 +93,7 @@ impl World {
             views: &self.store.inner,
             clock: &clock(),
             task_ids: &self.ids,
+            laps: &Laps::start(&CountingStopwatch::default()),
         })
     }
 

@@ -26,6 +26,7 @@ mod support;
 mod surroundings;
 mod task_limit;
 mod terminal;
+mod timings;
 mod trust;
 mod update;
 mod usage;

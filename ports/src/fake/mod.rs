@@ -22,7 +22,7 @@ mod workspaces;
 
 pub use audit_keys::InMemoryAuditKeys;
 pub use installation::InMemoryInstallation;
-pub use machine::{CountingTaskIds, FixedClock};
+pub use machine::{CountingStopwatch, CountingTaskIds, FixedClock};
 pub use policy_pins::InMemoryPolicyPins;
 pub use project_files::InMemoryProjectFiles;
 pub use recording_sink::RecordingSink;

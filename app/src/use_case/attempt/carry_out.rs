@@ -8,6 +8,7 @@ use crate::use_case::disposal::{self, Launched};
 use isobox_domain::outcome::{Exit, Outcome};
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
 use isobox_domain::timestamp::Timestamp;
+use isobox_domain::timings::Phase;
 use isobox_ports::{
     Attempt, EndCause, Ending, Filled, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, Workspace, WorkspaceMount,
     WorkspaceRequest, Workspaces,
@@ -70,16 +71,22 @@ pub(super) fn carry_out(begun: Begun<'_>, backend: &dyn RuntimeBackend, caller: 
         Ok(mount) => mount,
         Err(error) => return Ok(unprepared(ports, record, &error, Standing::Incomplete)),
     };
+    ports.laps.end(Phase::LayOut);
     let mut made = Err(Unmade::failed("the runtime backend left the workspace empty", Standing::Incomplete));
     let launched = launch(request, backend, record, &mount, &mut || {
         // While the Sandbox comes up, which takes longer than all this.
-        made = look_at_rules(ports, request, record).and_then(|()| {
+        ports.laps.end(Phase::Launch);
+        let looked = look_at_rules(ports, request, record);
+        ports.laps.end(Phase::Preflight);
+        made = looked.and_then(|()| {
             tell(Progress::Started(record));
             attempt.set_room_aside();
             make(ports, attempt, place, &wanted)
         });
+        ports.laps.end(Phase::Workspace);
         if made.is_ok() { Filled::Whole } else { Filled::Not }
     });
+    ports.laps.end(Phase::Launch);
     let (workspace, started_at) = match (made, &launched) {
         (Ok(made), _) => made,
         (Err(Unmade::Refused(failure)), _) => return Err(failure),
@@ -176,6 +183,7 @@ fn supervise(
     let mut tee = Tee::new(caller, attempt);
     let ended = sandbox.supervise(&mut tee);
     record.ended_at = ports.clock.now();
+    ports.laps.end(Phase::Workload);
     let delivery = tee.finish(record);
     let code = match ended {
         Ok(ending) => end(record, ending),
@@ -188,6 +196,7 @@ fn supervise(
     let (code, remarks) = delivered(code, delivery);
     let mount = sandbox.workspace();
     let captured = capture(ports.workspaces, attempt, record, &workspace.state, &mount);
+    ports.laps.end(Phase::Capture);
     let kept = workspace.mount.clone();
     let (code, workspace) = match captured {
         Ok(()) => (code, Standing::Captured(kept)),

@@ -6,6 +6,7 @@ use crate::use_case::open_tasks::is_running;
 use isobox_domain::import;
 use isobox_domain::policy::{EffectivePolicy, TaskLimit};
 use isobox_domain::record::TaskRecord;
+use isobox_domain::timings::Phase;
 use isobox_ports::{Attempt, OpenAttempt, Room};
 use std::time::Duration;
 
@@ -48,11 +49,13 @@ pub(super) fn begin(
     if request.patience == Patience::Refuse {
         return Err(refusal(limit, running));
     }
+    ports.laps.end(Phase::Source);
     tell(Progress::Waiting { running });
     let _turn = ports.turns.queue()?;
     loop {
         let has_room = &mut |room: &Room<'_>| limit.has_room(count(room.open));
         if let Some(begun) = begin_if(ports, request, effective, has_room)? {
+            ports.laps.end(Phase::Turn);
             return Ok(begun);
         }
         std::thread::sleep(PAUSE);

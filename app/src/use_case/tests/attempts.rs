@@ -2,7 +2,7 @@
 
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::use_case::attempt::{Attempted, Caller, Patience, Progress, Retention, TaskRequest, attempt};
+use crate::use_case::attempt::{Attempted, Caller, Patience, Progress, Retention, TaskRequest, Timekeeping, attempt};
 use crate::use_case::fixture::{World, edit, path};
 use crate::use_case::recover::RECOVERY;
 use isobox_domain::change::Mode;
@@ -55,6 +55,7 @@ fn request() -> TaskRequest {
         caller_path: None,
         follows: None,
         patience: Patience::Wait,
+        timekeeping: Timekeeping::Forgotten,
     }
 }
 
@@ -302,4 +303,17 @@ fn neither_an_import_nor_the_recording_of_a_killed_task_takes_the_place_of_one()
     let _running = world.store.inner.begin(&done).expect("an attempt");
     let refused = tried_with(&world, &limited(Patience::Refuse), caller(io::sink())).expect_err("a refusal");
     assert_eq!(refused.to_string(), "1 task runs in this task store, and `tasks.max` is 1; nothing was started");
+}
+
+#[test]
+fn a_record_says_where_the_time_went_up_to_its_publication_if_that_was_asked_for() {
+    let world = World::new(edit);
+    let asked = TaskRequest { timekeeping: Timekeeping::Recorded, ..request() };
+    let asked = tried_with(&world, &asked, caller(io::sink())).expect("an attempt").record;
+    let [(name, timings)] = &asked.extensions[..] else { panic!("{:?}", asked.extensions) };
+    let timings = (name.as_str(), String::from_utf8_lossy(timings).into_owned());
+    let expected = "backend 1000\nsource 1000\nlay_out 1000\nlaunch 2000\npreflight 1000\nworkspace 1000\nworkload 1000\ncapture 1000\n";
+    assert_eq!(timings, ("timings", expected.to_owned()));
+    assert_eq!(world.records()[0].extensions, asked.extensions);
+    assert_eq!(tried(&world).expect("an attempt").record.extensions, []);
 }
