@@ -34,6 +34,7 @@ pub(crate) struct FsAttempt {
 enum Taken {
     Role(Role),
     Capture,
+    Snapshot,
 }
 
 impl FsAttempt {
@@ -80,6 +81,7 @@ impl FsAttempt {
         let subject = match what {
             Taken::Role(role) => role_name(role),
             Taken::Capture => "capture",
+            Taken::Snapshot => "snapshot",
         };
         Err(error(StoreErrorKind::Io, "stage", subject, "it was staged before in this attempt"))
     }
@@ -135,6 +137,11 @@ impl Attempt for FsAttempt {
 
     fn capture_sink(&self) -> Result<Box<dyn CaptureSink>, StoreError> {
         self.take(Taken::Capture)?;
+        Ok(Box::new(FsCaptureSink::new(&self.staging)))
+    }
+
+    fn snapshot_sink(&self) -> Result<Box<dyn CaptureSink>, StoreError> {
+        self.take(Taken::Snapshot)?;
         Ok(Box::new(FsCaptureSink::new(&self.staging)))
     }
 

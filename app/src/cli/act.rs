@@ -71,6 +71,9 @@ pub(crate) struct RerunArguments {
     /// Whether the project's policy is trusted.
     #[command(flatten)]
     pub(crate) trust: TrustFlag,
+    /// Take along what is not committed: changed, staged and untracked files, but for those that Git ignores
+    #[arg(long)]
+    pub(crate) allow_dirty: bool,
     /// What to do beside other tasks.
     #[command(flatten)]
     pub(crate) turn: TurnFlags,

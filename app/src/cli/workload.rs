@@ -12,6 +12,7 @@ pub(crate) enum AttemptCommand {
         isobox run -- ./agent --task 'fix the tests'\n  \
         isobox run --source=/path/to/repository --records=/var/lib/isobox -- make\n  \
         isobox run --network inherited --retain-workspace -- make\n  \
+        isobox run --allow-dirty -- make\n  \
         isobox run --max-tasks 4 -- make")]
     Run(RunArguments),
     /// Run one tool command of an agent in a sandbox and record it
@@ -19,6 +20,7 @@ pub(crate) enum AttemptCommand {
         isobox tool -- make test\n  \
         isobox tool --max-tasks 4 --no-wait -- make test\n  \
         isobox tool --timings -- make test\n  \
+        isobox tool --allow-dirty -- make test\n  \
         isobox tool -- sh -c 'printf \"changed\\n\" > README.md'")]
     Tool(ToolArguments),
 }
@@ -45,6 +47,9 @@ pub(crate) struct RunArguments {
     /// Whether the project's policy is trusted.
     #[command(flatten)]
     pub(crate) trust: TrustFlag,
+    /// Take along what is not committed: changed, staged and untracked files, but for those that Git ignores
+    #[arg(long)]
+    pub(crate) allow_dirty: bool,
     /// What to do beside other tasks.
     #[command(flatten)]
     pub(crate) turn: TurnFlags,
@@ -72,6 +77,9 @@ pub(crate) struct ToolArguments {
     /// Whether the project's policy is trusted.
     #[command(flatten)]
     pub(crate) trust: TrustFlag,
+    /// Take along what is not committed: changed, staged and untracked files, but for those that Git ignores
+    #[arg(long)]
+    pub(crate) allow_dirty: bool,
     /// What to do beside other tasks.
     #[command(flatten)]
     pub(crate) turn: TurnFlags,

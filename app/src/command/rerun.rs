@@ -2,7 +2,9 @@
 
 use super::look::Named;
 use super::telling::telling;
-use super::workload::{Witness, apply_turn, patience, perform, prepare, session_policy, timekeeping, tool_policy};
+use super::workload::{
+    Witness, apply_turn, patience, perform, prepare, session_policy, timekeeping, tool_policy, uncommitted,
+};
 use crate::cli::{Place, RerunArguments, TrustFlag};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
@@ -49,6 +51,7 @@ pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<Exit
     laps.end(Phase::Store);
     let follows = follow_up(&store, &selected, arguments)?;
     tell_of_input(console, record);
+    tell_of_snapshot(console, record, arguments.allow_dirty);
     if !arguments.current {
         tell_of_head(console, &project, record)?;
     }
@@ -61,6 +64,7 @@ pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<Exit
         caller_path: std::env::var_os("PATH").map(OsString::into_vec),
         follows: Some(follows),
         patience: patience(arguments.turn),
+        uncommitted: uncommitted(arguments.allow_dirty),
         timekeeping: timekeeping(&arguments.telling),
     };
     console.line(&format!(
@@ -147,6 +151,19 @@ fn tell_of_head(console: Console, project: &Project, record: &TaskRecord) -> Res
         ));
     }
     Ok(())
+}
+
+/// Tells that this attempt starts from something else than the earlier one did.
+fn tell_of_snapshot(console: Console, record: &TaskRecord, is_dirty_allowed: bool) {
+    match (record.artifacts.source_snapshot, is_dirty_allowed) {
+        (None, _) => {}
+        (Some(_), true) => {
+            console.warning("the earlier attempt took uncommitted changes along; this one takes those that are there now");
+        }
+        (Some(_), false) => console.warning(
+            "the earlier attempt took uncommitted changes along, and this one does not; --allow-dirty takes those that are there now",
+        ),
+    }
 }
 
 fn tell_of_input(console: Console, record: &TaskRecord) {

@@ -8,7 +8,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
 use crate::output::events::Telling;
 use crate::output::{lifecycle, stdout, timings};
-use crate::use_case::attempt::{self, Patience, Retention, TaskRequest, Timekeeping, preflight_of};
+use crate::use_case::attempt::{self, Patience, Retention, TaskRequest, Timekeeping, Uncommitted, preflight_of};
 use crate::use_case::laps::Laps;
 use crate::use_case::{effective_policy, recover, settle};
 use crate::wiring::{Project, Store, absolute, stopwatch};
@@ -38,7 +38,8 @@ pub(super) fn tool(console: Console, arguments: ToolArguments) -> Result<ExitCod
     let witness = Witness { console, telling: &telling, laps: &laps };
     let (kind, retention, patience) = (SandboxKind::ToolCall, Retention::Dispose, patience(arguments.turn));
     let timekeeping = timekeeping(&arguments.telling);
-    execute(witness, &project, Wanted { kind, command, policy, retention, patience, timekeeping })
+    let uncommitted = uncommitted(arguments.allow_dirty);
+    execute(witness, &project, Wanted { kind, command, policy, retention, patience, uncommitted, timekeeping })
 }
 
 /// Runs an agent session. The command line may change what the policy asks.
@@ -59,7 +60,8 @@ pub(super) fn run(console: Console, arguments: RunArguments) -> Result<ExitCode,
     let witness = Witness { console, telling: &telling, laps: &laps };
     let (kind, patience) = (SandboxKind::Session, patience(arguments.turn));
     let timekeeping = timekeeping(&arguments.telling);
-    execute(witness, &project, Wanted { kind, command, policy, retention, patience, timekeeping })
+    let uncommitted = uncommitted(arguments.allow_dirty);
+    execute(witness, &project, Wanted { kind, command, policy, retention, patience, uncommitted, timekeeping })
 }
 
 fn command(arguments: Vec<OsString>) -> Result<WorkloadCommand, Failure> {
@@ -154,6 +156,10 @@ pub(super) fn apply_turn(project: &Project, flags: TurnFlags, policy: &mut Proje
     }
 }
 
+pub(super) const fn uncommitted(is_allowed: bool) -> Uncommitted {
+    if is_allowed { Uncommitted::TakenAlong } else { Uncommitted::LeftOut }
+}
+
 pub(super) const fn timekeeping(flags: &TellingFlags) -> Timekeeping {
     if flags.timings { Timekeeping::Recorded } else { Timekeeping::Forgotten }
 }
@@ -169,6 +175,7 @@ struct Wanted {
     policy: ProjectPolicy,
     retention: Retention,
     patience: Patience,
+    uncommitted: Uncommitted,
     timekeeping: Timekeeping,
 }
 
@@ -181,7 +188,7 @@ pub(super) struct Witness<'a> {
 }
 
 fn execute(witness: Witness<'_>, project: &Project, wanted: Wanted) -> Result<ExitCode, Failure> {
-    let Wanted { kind, command, mut policy, retention, patience, timekeeping } = wanted;
+    let Wanted { kind, command, mut policy, retention, patience, uncommitted, timekeeping } = wanted;
     let refused = |failure: Failure| failure.while_doing(preflight_of(kind));
     policy.sandbox.read = project.read_paths(&policy.sandbox.read).map_err(refused)?;
     let store = prepare(witness.console, project, policy.views)?;
@@ -195,6 +202,7 @@ fn execute(witness: Witness<'_>, project: &Project, wanted: Wanted) -> Result<Ex
         caller_path: std::env::var_os("PATH").map(OsString::into_vec),
         follows: None,
         patience,
+        uncommitted,
         timekeeping,
     };
     perform(witness, project, &store, &request)

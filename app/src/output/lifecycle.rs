@@ -17,6 +17,14 @@ use isobox_domain::timestamp::Timestamp;
 pub(crate) fn progress(console: Console, progress: Progress<'_>) {
     match progress {
         Progress::Warning(sentence) => console.warning(sentence),
+        Progress::TookAlong(record, summary) => {
+            let paths = text::counted(summary.changed(), "path");
+            console.line(&format!(
+                "isobox task {}: with {paths} of the source that {} not committed",
+                record.task,
+                if summary.changed() == 1 { "is" } else { "are" }
+            ));
+        }
         Progress::Waiting { running } => console.line(&waiting(running)),
         Progress::Started(record) => {
             console.line(&format!("isobox task {}: {}", record.task, beginning(record.kind)));

@@ -149,6 +149,7 @@ fn workspace(record: &TaskRecord) -> Value {
         "commit": source.commit.to_string(),
         "branch": source.branch.as_deref().map(bytes),
         "working_directory": source.working_directory.as_ref().map(|path| bytes(path.as_bytes())),
+        "snapshot": record.artifacts.source_snapshot.map(snapshot),
         "retention": retention,
         "path": path,
     })
@@ -184,6 +185,11 @@ fn result(record: &TaskRecord) -> Value {
             }),
         },
     })
+}
+
+/// What of the source was not committed, and in the Workspace all the same.
+fn snapshot(set: ChangeSetRef) -> Value {
+    json!({ "digest": set.id.to_string(), "length": set.length, "changes": changes(&set) })
 }
 
 fn reference(reference: ContentRef) -> Value {

@@ -4,6 +4,7 @@ use crate::output::columns::wrapped;
 use crate::output::record_json;
 use crate::output::text;
 use crate::output::timings;
+use isobox_domain::change::ChangeSummary;
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::escape::Escaped;
 use isobox_domain::event::{Event, EventKind};
@@ -45,6 +46,9 @@ pub(crate) fn show(
         field("origin", format!("imported ({origin}); not checked by this isobox"))?;
     }
     field("source", source(record))?;
+    if let Some(snapshot) = record.artifacts.source_snapshot {
+        field("", sentence(&format!("with what was not committed: {} ({})", totals(&snapshot.summary), snapshot.id)))?;
+    }
     field("workspace", workspace(record))?;
     field("changes", changes(record))?;
     if let Some(git) = record.artifacts.workspace_git {
@@ -94,11 +98,15 @@ fn changes(record: &TaskRecord) -> String {
             None => "none".to_owned(),
         };
     };
-    let mut words = format!("{} added, {} modified, {} deleted", summary.added, summary.modified, summary.deleted);
+    let mut words = totals(&summary);
     if summary.not_captured > 0 {
         words.push_str(&format!(", {} not captured", summary.not_captured));
     }
     words
+}
+
+fn totals(summary: &ChangeSummary) -> String {
+    format!("{} added, {} modified, {} deleted", summary.added, summary.modified, summary.deleted)
 }
 
 fn length(artifact: Option<ContentRef>) -> String {

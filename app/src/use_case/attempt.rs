@@ -6,17 +6,20 @@ mod draft;
 mod follow_up;
 mod publish;
 mod streams;
+mod take_along;
 mod turn;
 
 pub(crate) use carry_out::capture;
 pub(crate) use follow_up::{FollowUp, Start};
 pub(crate) use streams::Caller;
+pub(crate) use take_along::take_in_snapshot;
 pub(crate) use turn::Patience;
 
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::use_case::laps::Laps;
 use carry_out::Begun;
+use isobox_domain::change::ChangeSummary;
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::policy::ProjectPolicy;
 use isobox_domain::record::{RecordedArgument, SandboxKind, TaskRecord};
@@ -73,8 +76,19 @@ pub(crate) struct TaskRequest {
     pub(crate) follows: Option<FollowUp>,
     /// What to do while as many Tasks run as the policy allows.
     pub(crate) patience: Patience,
+    /// What of the source's working tree goes into the Workspace.
+    pub(crate) uncommitted: Uncommitted,
     /// Whether the record says where the time went.
     pub(crate) timekeeping: Timekeeping,
+}
+
+/// What becomes of uncommitted changes of the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Uncommitted {
+    /// They are not in the Workspace; a Preflight Rule may refuse them.
+    LeftOut,
+    /// They are: a Dirty Source Snapshot.
+    TakenAlong,
 }
 
 /// Whether a record says where the time of its attempt went.
@@ -100,6 +114,8 @@ pub(crate) enum Retention {
 pub(crate) enum Progress<'a> {
     /// The attempt is on record; nothing was started yet.
     Started(&'a TaskRecord),
+    /// What is not committed of the source is in the Workspace.
+    TookAlong(&'a TaskRecord, ChangeSummary),
     /// As many Tasks run as may: this one waits.
     Waiting {
         /// How many run.

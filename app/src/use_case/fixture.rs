@@ -74,6 +74,12 @@ impl World {
         self.broken.lock().expect("no panic").push(operation);
     }
 
+    /// Puts files into the working tree of the source, which are not committed.
+    pub(crate) fn edit_source(&self, edits: Files) {
+        self.workspaces.inner.edit_source(files().into_iter().chain(edits.clone()).collect());
+        edits.into_iter().for_each(|(path, file)| self.repository.edit(&path, Some(file)));
+    }
+
     /// Makes every operation work again.
     pub(crate) fn repair(&self) {
         self.broken.lock().expect("no panic").clear();

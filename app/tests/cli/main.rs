@@ -20,6 +20,7 @@ mod prune;
 mod repair;
 mod schema_checker;
 mod schemas;
+mod snapshot;
 mod store;
 mod streams;
 mod support;

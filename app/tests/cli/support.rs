@@ -42,7 +42,12 @@ pub(crate) struct Running {
 impl Running {
     /// Starts a tool call of `script`.
     pub(crate) fn start(project: &Project, script: &str) -> Self {
-        let mut command = project.isobox_command(&["tool", "--", "sh", "-c", script]);
+        Self::start_with(project, &[], script)
+    }
+
+    /// The same with flags.
+    pub(crate) fn start_with(project: &Project, flags: &[&str], script: &str) -> Self {
+        let mut command = project.isobox_command(&[&["tool"], flags, &["--", "sh", "-c", script]].concat());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("start isobox");
         let mut line = String::new();

@@ -13,6 +13,7 @@ mod listing;
 mod old;
 mod own_git;
 mod renames;
+pub(crate) mod snapshot;
 mod tar;
 mod walk;
 
@@ -45,6 +46,8 @@ pub(crate) struct MadeFrom<'a> {
     pub(crate) base: &'a Path,
     /// See `stat_cache.rs`.
     pub(crate) stat_cache: &'a Path,
+    /// See `snapshot/kept.rs`; often not there.
+    pub(crate) snapshot: &'a Path,
 }
 
 /// Reads what changed in the Workspace made from `made_from`, mounted as `mounted`, into `sink`. Every process that could
@@ -64,7 +67,7 @@ pub(crate) fn capture(
         _ => Kind::Sha1,
     };
     let place = Place { root: host_path, stat_cache: made_from.stat_cache, pack: &base.pack, hash };
-    capture_place(&place, BaseContent::new(&base, repository), sink)
+    capture_place(&place, BaseContent::new(&base, repository, Some(made_from.snapshot)), sink)
 }
 
 /// Where a Workspace lies, and what it was made from.

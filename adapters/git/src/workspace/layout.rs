@@ -5,6 +5,7 @@
 //!     root/                               the Workspace as the workload sees it, with its `.git`
 //!     stat-cache                          see stat_cache.rs
 //!     base                                see base.rs
+//!     snapshot/                           with uncommitted changes of the source: see capture/snapshot/kept.rs
 //! ```
 
 use crate::random::random_name;
@@ -72,6 +73,11 @@ impl Layout {
     /// The root, escaped for people.
     pub(crate) fn shown(&self) -> String {
         Escaped::path(&self.root()).to_string()
+    }
+
+    /// The Dirty Source Snapshot.
+    pub(crate) fn snapshot(&self) -> PathBuf {
+        self.container.join("snapshot")
     }
 
     /// What the Workspace was made from.

@@ -12,7 +12,7 @@ mod pack;
 mod pinned;
 mod retained;
 mod submodules;
-mod tree;
+pub(crate) mod tree;
 mod wide_encoding;
 
 pub use retained::dispose_retained;
@@ -59,6 +59,14 @@ impl Workspaces for GixWorkspaces {
         creation::create(&self.repository, &layout(reserved)?, request.source)
     }
 
+    fn add_snapshot(&self, state: &[u8], request: &WorkspaceRequest<'_>) -> Result<(), WorkspaceError> {
+        capture::snapshot::take(&self.repository, &layout(state)?, &request.source.commit)
+    }
+
+    fn snapshot(&self, state: &[u8], sink: &mut dyn CaptureSink) -> Result<(), WorkspaceError> {
+        capture::snapshot::tell(&self.repository, &layout(state)?, sink)
+    }
+
     fn capture(
         &self,
         state: &[u8],
@@ -66,7 +74,8 @@ impl Workspaces for GixWorkspaces {
         sink: &mut dyn CaptureSink,
     ) -> Result<(), WorkspaceError> {
         let layout = layout(state)?;
-        let made_from = MadeFrom { base: &layout.base(), stat_cache: &layout.stat_cache() };
+        let (base, stat_cache, snapshot) = (layout.base(), layout.stat_cache(), layout.snapshot());
+        let made_from = MadeFrom { base: &base, stat_cache: &stat_cache, snapshot: &snapshot };
         capture::capture(&made_from, &self.repository, mounted, sink)
     }
 
@@ -78,6 +87,11 @@ impl Workspaces for GixWorkspaces {
 
     fn retain(&self, state: &[u8]) -> Result<PathBuf, WorkspaceError> {
         let layout = layout(state)?;
+        let snapshot = layout.snapshot();
+        if snapshot.is_dir() {
+            let removed = disposal::remove(&snapshot);
+            removed.map_err(|e| failure(&format!("remove the snapshot beside {}", layout.shown()), e))?;
+        }
         for host_path in [layout.stat_cache(), layout.base()] {
             match std::fs::remove_file(&host_path) {
                 Err(e) if e.kind() != ErrorKind::NotFound => {

@@ -1,6 +1,6 @@
 //! Before anything is made: which backend, under which Effective Policy, and whether the Preflight Rules hold.
 
-use super::{Ports, ROOM_BYTES, TaskRequest};
+use super::{Ports, ROOM_BYTES, TaskRequest, Uncommitted};
 use crate::failure::{Failure, FailureKind};
 use isobox_domain::escape::Escaped;
 use isobox_domain::policy::{
@@ -38,6 +38,7 @@ fn refused(refusal: Refusal) -> Failure {
 pub(super) fn look_at_rules(ports: &Ports<'_>, request: &TaskRequest, source: &WorkspaceSource) -> Result<(), Failure> {
     for rule in &request.policy.preflight {
         match rule {
+            PreflightRule::CleanSource if request.uncommitted == Uncommitted::TakenAlong => {}
             PreflightRule::CleanSource => clean(ports.repository.cleanliness()?, source)?,
             // A backend that does not start is refused when the policy is resolved.
             PreflightRule::BackendStarts => {}
@@ -58,9 +59,9 @@ fn clean(cleanliness: Cleanliness, source: &WorkspaceSource) -> Result<(), Failu
         true => "commit what `isobox init` wrote, and the rest",
         false => "commit, stash or ignore them",
     };
-    Err(Failure::new(FailureKind::General, message)
-        .because(listed(&first, count))
-        .with_hint(format!("{advice}: a task starts from what is committed, and nothing else")))
+    Err(Failure::new(FailureKind::General, message).because(listed(&first, count)).with_hint(format!(
+        "{advice}: a task starts from what is committed, and nothing else; with --allow-dirty it takes them along"
+    )))
 }
 
 fn listed(first: &[DirtyEntry], count: u64) -> String {

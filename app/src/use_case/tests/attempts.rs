@@ -2,7 +2,9 @@
 
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::use_case::attempt::{Attempted, Caller, Patience, Progress, Retention, TaskRequest, Timekeeping, attempt};
+use crate::use_case::attempt::{
+    Attempted, Caller, Patience, Progress, Retention, TaskRequest, Timekeeping, Uncommitted, attempt,
+};
 use crate::use_case::fixture::{World, edit, path};
 use crate::use_case::recover::RECOVERY;
 use isobox_domain::change::Mode;
@@ -45,7 +47,7 @@ impl Write for Failing {
     }
 }
 
-fn request() -> TaskRequest {
+pub(super) fn request() -> TaskRequest {
     TaskRequest {
         kind: SandboxKind::ToolCall,
         command: WorkloadCommand::parse(vec![b"make".to_vec()]).expect("a command"),
@@ -55,6 +57,7 @@ fn request() -> TaskRequest {
         caller_path: None,
         follows: None,
         patience: Patience::Wait,
+        uncommitted: Uncommitted::LeftOut,
         timekeeping: Timekeeping::Forgotten,
     }
 }
@@ -67,7 +70,7 @@ pub(super) fn tried(world: &World) -> Result<Attempted, Failure> {
     tried_with(world, &request(), caller(io::sink()))
 }
 
-fn tried_with(world: &World, request: &TaskRequest, caller: Caller) -> Result<Attempted, Failure> {
+pub(super) fn tried_with(world: &World, request: &TaskRequest, caller: Caller) -> Result<Attempted, Failure> {
     world.with_ports(|ports| attempt(ports, request, caller, &|progress| world.hear(progress)))
 }
 
