@@ -16,6 +16,7 @@ mod telling;
 #[cfg(test)]
 mod tests;
 mod transfer;
+mod turn_flags;
 mod update;
 mod verify;
 mod workload;
@@ -46,6 +47,7 @@ pub(crate) use store::{
 };
 pub(crate) use telling::{EventTarget, TellingFlags};
 pub(crate) use transfer::{ExportArguments, Format, ImportArguments, LayoutName, TransferCommand};
+pub(crate) use turn_flags::TurnFlags;
 pub(crate) use update::UpdateArguments;
 pub(crate) use verify::{SampleFlag, VerifyArguments};
 pub(crate) use workload::{AttemptCommand, RunArguments, ToolArguments};

@@ -20,6 +20,7 @@ mod prune;
 mod repair;
 mod rerun;
 mod store;
+mod telling;
 mod topics;
 mod transfer;
 mod trusted;

@@ -29,6 +29,7 @@ pub(crate) mod stdout;
 pub(crate) mod store;
 mod terminal;
 pub(crate) mod text;
+pub(crate) mod timings;
 pub(crate) mod trust;
 pub(crate) mod update;
 pub(crate) mod verify;

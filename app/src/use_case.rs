@@ -14,6 +14,7 @@ pub(crate) mod export;
 pub(crate) mod find;
 pub(crate) mod import;
 pub(crate) mod init;
+pub(crate) mod laps;
 pub(crate) mod list;
 pub(crate) mod logs;
 pub(crate) mod nearest;

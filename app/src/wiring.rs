@@ -35,8 +35,8 @@ use isobox_domain::record::RecordedArgument;
 use isobox_domain::source::WorkspaceSource;
 use isobox_domain::task_id::TaskSelector;
 use isobox_git::{FsWorkspaceCache, GixRepository, GixWorkspaces};
-use isobox_host::{Directories, MaskKey, POLICY_PATH, PrivateFileError, RandomTaskIds, SystemClock};
-use isobox_ports::{Clock, RecordLog, WorkspaceCache};
+use isobox_host::{Directories, MaskKey, POLICY_PATH, PrivateFileError, RandomTaskIds, SystemClock, SystemStopwatch};
+use isobox_ports::{Clock, RecordLog, Stopwatch, WorkspaceCache};
 use isobox_sandbox::{BubblewrapBackend, HostBackend};
 use isobox_store::{FsTaskStore, FsViews};
 use isobox_v1::{FsExportFile, FsExports, FsV1Directories, V1Json};
@@ -60,6 +60,11 @@ pub(crate) fn enter_stage_if_asked() {
 /// The clock.
 pub(crate) const fn clock() -> &'static dyn Clock {
     &SystemClock
+}
+
+/// The clock that nobody sets.
+pub(crate) const fn stopwatch() -> &'static dyn Stopwatch {
+    &SystemStopwatch
 }
 
 /// Where a store and its views lie.

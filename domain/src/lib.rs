@@ -32,6 +32,7 @@ pub mod source;
 pub mod task_id;
 pub mod task_state;
 pub mod timestamp;
+pub mod timings;
 pub mod update_target;
 pub mod v1;
 pub mod verification;

@@ -3,11 +3,13 @@
 mod beyond;
 pub mod read;
 mod resolve;
+mod task_limit;
 mod trust;
 mod values;
 mod written;
 
 pub use resolve::{Capabilities, Refusal, resolve};
+pub use task_limit::TaskLimit;
 pub use trust::{Effect, TrustedPolicies};
 pub use values::Value;
 pub use written::{Widening, WrittenPolicy};
@@ -268,16 +270,19 @@ pub struct ProjectPolicy {
     pub preflight: Vec<PreflightRule>,
     /// How many Views are kept.
     pub views: ViewLimit,
+    /// How many Tasks may run at the same time.
+    pub tasks: TaskLimit,
 }
 
 impl Default for ProjectPolicy {
-    /// What holds where the file says nothing: the most restrictive value of every key.
+    /// What holds where the file says nothing: the most restrictive value of every key that a Sandbox depends on.
     fn default() -> Self {
         Self {
             tool_calls: ToolCalls::Disabled,
             sandbox: SandboxPolicy::default(),
             preflight: PreflightRule::ALL.to_vec(),
             views: ViewLimit::default(),
+            tasks: TaskLimit::default(),
         }
     }
 }

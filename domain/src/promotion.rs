@@ -13,7 +13,7 @@ use crate::escape::Escaped;
 use crate::event::{Confirmation, Event, EventKind, Promoted, decision};
 use crate::git_oid::GitOid;
 use crate::record::TaskRecord;
-use crate::source::{Cleanliness, WorkspaceSource};
+use crate::source::{Cleanliness, SnapshotDifference, WorkspaceSource};
 use crate::task_id::TaskId;
 use crate::timestamp::Timestamp;
 
@@ -44,6 +44,8 @@ pub struct TargetFacts {
     pub source: WorkspaceSource,
     /// Whether it is as its HEAD says.
     pub cleanliness: Cleanliness,
+    /// For a record with a Dirty Source Snapshot: where it is not in the state of that.
+    pub snapshot: Option<SnapshotDifference>,
 }
 
 /// What a person is asked to approve: the facts that must still hold when it is performed.
@@ -77,7 +79,10 @@ impl PromotionPlan {
         check_events(candidate.events, repetition)?;
         check_repository(&record.source, &target.source)?;
         check_head(&record.source, &target.source)?;
-        check_clean(target)?;
+        match record.artifacts.source_snapshot {
+            None => check_clean(target)?,
+            Some(_) => check_snapshot(target)?,
+        }
         Ok(Self {
             task: record.task,
             record: candidate.id,
@@ -195,6 +200,21 @@ fn check_clean(target: &TargetFacts) -> Result<(), PromotionRefusal> {
             first: first.iter().map(|entry| shown(&entry.path)).collect(),
             count: *count,
         }),
+    }
+}
+
+/// What began with uncommitted changes is of use where the very same are.
+fn check_snapshot(target: &TargetFacts) -> Result<(), PromotionRefusal> {
+    match &target.snapshot {
+        Some(SnapshotDifference { count: 0, .. }) => Ok(()),
+        difference => {
+            let SnapshotDifference { first, count } = difference.clone().unwrap_or_default();
+            Err(PromotionRefusal::OtherSnapshot {
+                target: shown(&target.source.host_path),
+                first: first.iter().map(|path| shown(path)).collect(),
+                count,
+            })
+        }
     }
 }
 

@@ -55,10 +55,20 @@ pub struct TaskArtifacts {
     pub patch: Option<ContentRef>,
     /// The Workspace's own new Git objects and refs (commits and stashes of the workload), as one opaque archive.
     pub workspace_git: Option<ContentRef>,
+    /// The Dirty Source Snapshot that the Workspace began with, as a Change Set against the pinned commit; `None` where it
+    /// began with the commit alone. Then `change_set` says what the workload changed of the snapshot.
+    pub source_snapshot: Option<ChangeSetRef>,
     /// Of an imported record: the exact bytes of the `record.json` that it was imported from.
     pub v1_record: Option<ContentRef>,
     /// Of an imported record: the untracked files that its `record.json` names, in one archive.
     pub v1_files: Option<ContentRef>,
+}
+
+impl TaskArtifacts {
+    /// Every Change Set: what the workload changed, and the Dirty Source Snapshot.
+    pub fn change_sets(&self) -> impl Iterator<Item = ChangeSetRef> + use<> {
+        [self.change_set, self.source_snapshot].into_iter().flatten()
+    }
 }
 
 /// What became of the Workspace.

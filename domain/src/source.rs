@@ -38,6 +38,25 @@ impl Cleanliness {
     pub const SHOWN: usize = 10;
 }
 
+/// Where a working tree is not in the state of a Dirty Source Snapshot.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SnapshotDifference {
+    /// Some of the paths, any bytes, at most [`Cleanliness::SHOWN`].
+    pub first: Vec<Vec<u8>>,
+    /// How many there are in all.
+    pub count: u64,
+}
+
+impl SnapshotDifference {
+    /// Adds a path.
+    pub fn add(&mut self, path: &[u8]) {
+        self.count += 1;
+        if self.first.len() < Cleanliness::SHOWN {
+            self.first.push(path.to_vec());
+        }
+    }
+}
+
 /// One entry that makes a source dirty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DirtyEntry {

@@ -32,9 +32,11 @@ mod record_log;
 mod release_source;
 mod repository;
 mod runtime_backend;
+mod stopwatch;
 mod store_error;
 mod task_ids;
 mod transparency_log;
+mod turns;
 mod update_error;
 mod update_targets;
 mod v1;
@@ -68,11 +70,13 @@ pub use repository::{Applied, ApplyError, IndexMode, Promotion, RepositoryError,
 pub use runtime_backend::{
     EndCause, Ending, Filled, Flow, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, Streams, SupervisionError,
 };
+pub use stopwatch::Stopwatch;
 pub use store_error::{StoreError, StoreErrorKind};
 pub use task_ids::TaskIds;
 pub use transparency_log::{
     CheckpointSigner, Compared, Extended, Gaps, Inclusion, LaneGap, LogUpdates, Rebuilt, TransparencyLog,
 };
+pub use turns::{Room, Turn, Turns};
 pub use update_error::UpdateError;
 pub use update_targets::UpdateTargets;
 pub use v1::{

@@ -1,7 +1,8 @@
 //! The trusted repository: looking at it, and the one way to write to it.
 
 use crate::{Cause, ChangeLines, ObjectStore};
-use isobox_domain::source::{Cleanliness, WorkspaceSource};
+use isobox_domain::git_oid::GitOid;
+use isobox_domain::source::{Cleanliness, SnapshotDifference, WorkspaceSource};
 
 /// A failure to look at the trusted repository. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -102,6 +103,13 @@ pub trait TrustedRepository: Send + Sync {
 
     /// Whether the working tree and index are as HEAD says.
     fn cleanliness(&self) -> Result<Cleanliness, RepositoryError>;
+
+    /// Where the working tree is not in the state of a snapshot, given in the lines of its Change Set against `commit`.
+    fn compare_snapshot(
+        &self,
+        commit: &GitOid,
+        snapshot: ChangeLines<'_>,
+    ) -> Result<SnapshotDifference, RepositoryError>;
 
     /// Takes the lock under which one Promotion at a time is checked, performed and recorded.
     ///

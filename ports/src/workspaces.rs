@@ -157,6 +157,9 @@ impl WorkspaceError {
 /// - Capturing an untouched Workspace gives no line.
 /// - Capturing never executes, follows or trusts anything in the Workspace, and changes nothing in it.
 /// - What changed is captured byte for byte; what is not captured is a line that says why.
+/// - A snapshot is what the source's working tree has not committed: with it a Workspace has exactly its files, but for
+///   those that Git ignores. What changes while it is read is refused, and so is what no Change Set can hold.
+/// - A Workspace with a snapshot is captured against the snapshot.
 /// - Disposing removes everything, whatever the modes inside; disposing twice is fine.
 /// - A killed creation is disposed from its state.
 pub trait Workspaces: Send + Sync {
@@ -175,6 +178,14 @@ pub trait Workspaces: Send + Sync {
 
     /// Makes a Workspace at a reserved place, whether it was laid out or not.
     fn create(&self, reserved: &[u8], request: &WorkspaceRequest<'_>) -> Result<Workspace, WorkspaceError>;
+
+    /// Puts the uncommitted state of the source's working tree into a Workspace in form of a copy that was just created. HEAD
+    /// must still be at its commit. What fails leaves a Workspace that is good for nothing but to be disposed.
+    fn add_snapshot(&self, state: &[u8], request: &WorkspaceRequest<'_>) -> Result<(), WorkspaceError>;
+
+    /// Hands over the snapshot that was put into a Workspace, whatever became of the Workspace since, in lines against the
+    /// commit; no line where there is none.
+    fn snapshot(&self, state: &[u8], sink: &mut dyn CaptureSink) -> Result<(), WorkspaceError>;
 
     /// Reads what changed. Every process that could write to it is dead.
     fn capture(&self, state: &[u8], mounted: &WorkspaceMount, sink: &mut dyn CaptureSink)

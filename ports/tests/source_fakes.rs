@@ -8,6 +8,7 @@ use isobox_ports::contract::{promotion, repository, workspaces};
 use isobox_ports::fake::{DirectoryWorkspaces, Files, InMemoryRepository};
 use isobox_ports::{TrustedRepository, Workspaces};
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 fn source() -> WorkspaceSource {
     let commit = GitOid::Sha1([7; 20]);
@@ -29,13 +30,14 @@ fn files(files: &[(&[u8], Mode, &[u8])]) -> Files {
 struct FakeWorkspaces {
     directory: tempfile::TempDir,
     workspaces: DirectoryWorkspaces,
+    edited: Mutex<Files>,
 }
 
 impl FakeWorkspaces {
     fn new() -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let workspaces = DirectoryWorkspaces::new(files(workspaces::FILES), directory.path().join("workspaces"));
-        Self { directory, workspaces }
+        Self { directory, workspaces, edited: Mutex::new(files(workspaces::FILES)) }
     }
 }
 
@@ -58,6 +60,16 @@ impl workspaces::WorkspacesFixture for FakeWorkspaces {
 
     fn source_root(&self) -> PathBuf {
         self.directory.path().join("no-source-on-disk")
+    }
+
+    fn edit_source(&self, path: &[u8], content: Option<&[u8]>) {
+        let path = RepoPath::parse(path).expect("a valid path");
+        let mut source = self.edited.lock().expect("no panic");
+        match content {
+            Some(content) => drop(source.insert(path, (Mode::File, content.to_vec()))),
+            None => drop(source.remove(&path)),
+        }
+        self.workspaces.edit_source(source.clone());
     }
 }
 

@@ -7,12 +7,15 @@ use isobox_ports::contract::listings::ListingsFixture;
 use isobox_ports::contract::measurer::MeasurerFixture;
 use isobox_ports::contract::open_attempts::OpenAttemptsFixture;
 use isobox_ports::contract::store::StoreFixture;
+use isobox_ports::contract::turns::TurnsFixture;
 use isobox_ports::contract::views::ViewsFixture;
 use isobox_ports::contract::{
-    attempts, collector, compactor, listings, measurer, object_store, open_attempts, record_log, views,
+    attempts, collector, compactor, listings, measurer, object_store, open_attempts, record_log, turns, views,
 };
 use isobox_ports::fake::InMemoryStore;
-use isobox_ports::{Attempts, Collector, Compactor, Listings, Measurer, ObjectStore, OpenAttempts, RecordLog, Views};
+use isobox_ports::{
+    Attempts, Collector, Compactor, Listings, Measurer, ObjectStore, OpenAttempts, RecordLog, Turns, Views,
+};
 use std::collections::BTreeMap;
 
 #[derive(Default)]
@@ -66,6 +69,12 @@ impl OpenAttemptsFixture for Fixture {
     }
 }
 
+impl TurnsFixture for Fixture {
+    fn turns(&self) -> &dyn Turns {
+        &self.0
+    }
+}
+
 impl ViewsFixture for Fixture {
     fn views(&self) -> &dyn Views {
         &self.0
@@ -91,6 +100,7 @@ fn main() {
         measurer::cases("InMemoryStore", Fixture::default),
         object_store::cases("InMemoryStore", Fixture::default),
         open_attempts::cases("InMemoryStore", Fixture::default),
+        turns::cases("InMemoryStore", Fixture::default),
         record_log::cases("InMemoryStore", Fixture::default),
         collector::cases("InMemoryStore", Fixture::default),
         compactor::cases("InMemoryStore", Fixture::default),

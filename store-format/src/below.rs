@@ -2,7 +2,7 @@
 
 use crate::change_set::{FetchError, ReadError, decode_index, read_change_set};
 use crate::object::{self, DecodeError, MAX_OBJECT_BYTES};
-use crate::record::{ChildRole, children};
+use crate::record::children;
 use isobox_domain::change::{ChangeLine, ChangeSetRef};
 use isobox_domain::content::ContentRef;
 
@@ -29,7 +29,7 @@ pub fn each_below(
 ) -> Result<(), BelowError> {
     for child in children(record).map_err(BelowError::Record)? {
         each(&child.reference).map_err(BelowError::Taken)?;
-        if child.role == ChildRole::ChangeSet {
+        if child.role.is_change_set() {
             below_change_set(&child.reference, fetch, each)?;
         }
     }

@@ -10,7 +10,7 @@ use isobox_domain::timestamp::Timestamp;
 /// Longest object of this format that is written or read, in bytes. Artifacts (outputs, files, patches) are no such objects.
 pub const MAX_OBJECT_BYTES: usize = 1 << 20;
 
-/// The schema number of every object that this version writes.
+/// The schema number of every object but those that say otherwise.
 pub const SCHEMA: u64 = 1;
 
 /// Why some bytes are no object of this format.
@@ -99,10 +99,15 @@ pub fn verify(reference: &ContentRef, bytes: &[u8]) -> Result<(), DecodeError> {
 
 /// Encodes an object of `kind`: its kind and schema as fields 0 and 1, then what `fill` adds from 2 on.
 pub(crate) fn encode(kind: &'static str, fill: impl FnOnce(&mut MapEncoder)) -> Vec<u8> {
+    encode_as(kind, SCHEMA, fill)
+}
+
+/// The same with a schema number of its own.
+pub(crate) fn encode_as(kind: &'static str, schema: u64, fill: impl FnOnce(&mut MapEncoder)) -> Vec<u8> {
     let mut encoder = Encoder::default();
     encoder.map(|map| {
         map.field(0).text(kind);
-        map.field(1).uint(SCHEMA);
+        map.field(1).uint(schema);
         fill(map);
     });
     encoder.into_bytes()
@@ -110,12 +115,17 @@ pub(crate) fn encode(kind: &'static str, fill: impl FnOnce(&mut MapEncoder)) -> 
 
 /// Checks fields 0 and 1 of an object.
 pub(crate) fn open(map: &mut MapDecoder<'_, '_>, kind: &'static str) -> Result<(), DecodeError> {
+    open_up_to(map, kind, SCHEMA)
+}
+
+/// The same of an object that has schema numbers up to `newest`. That it is the right one shows when it is encoded again.
+pub(crate) fn open_up_to(map: &mut MapDecoder<'_, '_>, kind: &'static str, newest: u64) -> Result<(), DecodeError> {
     let decoder = map.need(0, "the kind of the object")?;
     if decoder.text()? != kind {
         return decoder.expected(kind);
     }
     match map.need(1, "a schema number")?.uint()? {
-        SCHEMA => Ok(()),
+        found if (SCHEMA..=newest).contains(&found) => Ok(()),
         found => Err(DecodeError::UnknownSchema { kind, found }),
     }
 }

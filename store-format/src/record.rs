@@ -10,6 +10,7 @@ use fields::{
     decode_tool, decode_usage, encode_argument, encode_artifacts, encode_exit, encode_fate, encode_source,
     encode_usage,
 };
+use isobox_domain::change::ChangeSetRef;
 use isobox_domain::content::ContentRef;
 use isobox_domain::outcome::Outcome;
 use isobox_domain::policy::{BackendName, EffectivePolicy, SandboxPolicy};
@@ -17,6 +18,8 @@ use isobox_domain::record::{OutputLoss, SandboxKind, TaskRecord};
 use isobox_domain::task_id::TaskId;
 
 const KIND: &str = "isobox.record";
+/// The schema number of a record with a Dirty Source Snapshot, so that an older reader says that it does not know it.
+const WITH_SNAPSHOT: u64 = 2;
 
 const SANDBOX_KINDS: Names<'_, SandboxKind> =
     &[("session", SandboxKind::Session), ("tool_call", SandboxKind::ToolCall)];
@@ -56,11 +59,13 @@ pub enum ChildRole {
     V1Record = 7,
     /// The archive of the files that it names.
     V1Files = 8,
+    /// The root of the Dirty Source Snapshot, a Change Set.
+    SourceSnapshot = 9,
 }
 
 impl ChildRole {
     /// Every role, in ascending order of their numbers.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Policy,
         Self::Stdout,
         Self::Stderr,
@@ -69,7 +74,13 @@ impl ChildRole {
         Self::WorkspaceGit,
         Self::V1Record,
         Self::V1Files,
+        Self::SourceSnapshot,
     ];
+
+    /// Whether it is a Change Set, with objects below it.
+    pub const fn is_change_set(self) -> bool {
+        matches!(self, Self::ChangeSet | Self::SourceSnapshot)
+    }
 
     /// The number that stands for it in a COMMIT.
     pub const fn number(self) -> u8 {
@@ -119,16 +130,17 @@ pub fn children(bytes: &[u8]) -> Result<Vec<Child>, DecodeError> {
     };
     let (record, policy) = decode_with(bytes, |_| Ok(placeholder))?;
     let artifacts = record.artifacts;
-    let change_set = artifacts.change_set.map(|set| ContentRef { id: set.id, length: set.length });
+    let of_set = |set: ChangeSetRef| ContentRef { id: set.id, length: set.length };
     let all = [
         (ChildRole::Policy, Some(policy)),
         (ChildRole::Stdout, artifacts.stdout),
         (ChildRole::Stderr, artifacts.stderr),
-        (ChildRole::ChangeSet, change_set),
+        (ChildRole::ChangeSet, artifacts.change_set.map(of_set)),
         (ChildRole::Patch, artifacts.patch),
         (ChildRole::WorkspaceGit, artifacts.workspace_git),
         (ChildRole::V1Record, artifacts.v1_record),
         (ChildRole::V1Files, artifacts.v1_files),
+        (ChildRole::SourceSnapshot, artifacts.source_snapshot.map(of_set)),
     ];
     Ok(all.into_iter().filter_map(|(role, found)| found.map(|reference| Child { role, reference })).collect())
 }
@@ -140,7 +152,7 @@ fn decode_with(
 ) -> Result<(TaskRecord, ContentRef), DecodeError> {
     let mut decoder = Decoder::new(bytes)?;
     let mut map = decoder.map()?;
-    object::open(&mut map, KIND)?;
+    object::open_up_to(&mut map, KIND, WITH_SNAPSHOT)?;
     let (record, policy) = decode_fields(&mut map, policy_of)?;
     map.end()?;
     decoder.end()?;
@@ -183,8 +195,12 @@ fn decode_fields(
     Ok((record, policy))
 }
 
+fn schema_of(record: &TaskRecord) -> u64 {
+    if record.artifacts.source_snapshot.is_some() { WITH_SNAPSHOT } else { object::SCHEMA }
+}
+
 fn encode_unchecked(record: &TaskRecord, policy: &ContentRef) -> Vec<u8> {
-    object::encode(KIND, |map| {
+    object::encode_as(KIND, schema_of(record), |map| {
         encode_request(map, record);
         map.field(10).reference(policy);
         encode_ending(map, record);

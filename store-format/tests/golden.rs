@@ -55,7 +55,8 @@ fn hex(bytes: &[u8]) -> String {
 #[test]
 fn records_keep_their_bytes() {
     let imported = ("record-imported", samples::imported_record());
-    for (name, record) in [("record", samples::record()), ("record-bare", samples::bare_record()), imported] {
+    let snapshot = ("record-snapshot", samples::record_with_snapshot());
+    for (name, record) in [("record", samples::record()), ("record-bare", samples::bare_record()), imported, snapshot] {
         let encoded = encode_record(&record).expect("encode");
         let policy = encode_policy(&record.policy).expect("encode");
         assert_eq!(encoded.policy_bytes, policy);

@@ -50,6 +50,23 @@ fn objects_of_another_kind_or_schema_are_refused() {
 }
 
 #[test]
+fn a_record_has_the_later_schema_with_a_snapshot_and_only_then() {
+    let schema = |bytes: &[u8], from: u8, to: u8| {
+        let kind = b"isobox.record\x01";
+        replaced(bytes, &[&kind[..], &[from]].concat(), &[&kind[..], &[to]].concat())
+    };
+    for (record, own, other) in [(samples::record(), 1, 2), (samples::record_with_snapshot(), 2, 1)] {
+        let encoded = encode_record(&record).expect("encode");
+        let again = schema(&encoded.bytes, own, own);
+        assert_eq!(decode_record(&again, &encoded.policy_bytes), Ok(record));
+        let changed = schema(&encoded.bytes, own, other);
+        assert_eq!(expected(decode_record(&changed, &encoded.policy_bytes)), "the deterministic encoding");
+        let later = decode_record(&schema(&encoded.bytes, own, 3), &encoded.policy_bytes);
+        assert_eq!(later, Err(DecodeError::UnknownSchema { kind: "isobox.record", found: 3 }));
+    }
+}
+
+#[test]
 fn a_record_is_refused_with_a_policy_that_is_not_its_own() {
     let encoded = encode_record(&samples::record()).expect("encode");
     let other = encode_policy(&samples::bare_policy()).expect("encode");

@@ -111,10 +111,10 @@ def may(key):
     return -key - 1
 
 
-def load(kind, table, raw):
+def load(kind, table, raw, schemas=(1,)):
     value = cbor.decode(raw)
     need(type(value) is dict and value.get(0) == kind, f"no {kind}")
-    need(value.get(1) == 1 and type(value[1]) is int, f"{kind} of another schema")
+    need(value.get(1) in schemas and type(value[1]) is int, f"{kind} of another schema")
     return fields({0: text, 1: uint, **table})(value)
 
 
@@ -165,7 +165,8 @@ def at_least_one(value, limit):
 
 SOURCE = fields({0: host_path, may(1): oid, 2: oid, may(3): plain, may(4): path})
 USAGE = fields({may(0): uint, may(1): uint, may(2): uint, may(3): one_of("largest_process", "tree")})
-ARTIFACTS = fields({may(0): ref, may(1): ref, may(2): change_set_ref, may(3): ref, may(4): ref, may(5): ref, may(6): ref})
+ARTIFACTS = fields({may(0): ref, may(1): ref, may(2): change_set_ref, may(3): ref, may(4): ref, may(5): ref, may(6): ref,
+                    may(7): change_set_ref})
 RECORD = {
     2: lambda value: data(value, 8), 3: lambda value: at_least_one(value, 1 << 32), 4: one_of(*SANDBOX_KINDS), 5: time,
     may(6): time, 7: time, 8: command, 9: SOURCE, 10: ref, 11: one_of(*OUTCOMES), may(12): text, may(13): exit_of,
@@ -175,14 +176,16 @@ RECORD = {
 
 
 def record(raw):
-    return load("isobox.record", RECORD, raw)
+    value = load("isobox.record", RECORD, raw, (1, 2))
+    need(value[1] == (2 if 7 in value[16] else 1), "a record of the wrong schema")
+    return value
 
 
 def children(value):
     """The objects that a record names directly, by role, in the order of the roles."""
     artifacts = value[16]
     found = {1: value[10]}
-    for key, role in ((0, 2), (1, 3), (2, 4), (3, 5), (4, 6), (5, 7), (6, 8)):
+    for key, role in ((0, 2), (1, 3), (2, 4), (3, 5), (4, 6), (5, 7), (6, 8), (7, 9)):
         if key in artifacts:
             found[role] = artifacts[key][:2]
     return found

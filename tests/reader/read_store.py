@@ -15,7 +15,8 @@ import objects
 import packs
 from cbor import Damage, need
 
-ROLES = {1: "policy", 2: "stdout", 3: "stderr", 4: "change set", 5: "patch", 6: "workspace git", 7: "v1 record", 8: "v1 files"}
+ROLES = {1: "policy", 2: "stdout", 3: "stderr", 4: "change set", 5: "patch", 6: "workspace git", 7: "v1 record", 8: "v1 files",
+         9: "snapshot"}
 
 
 class Store:
@@ -232,8 +233,9 @@ class Store:
         objects.policy(self.artifact(*children[1]))
         for role, ref in children.items():
             self.check(f"{ROLES[role]} of record {commit.record.hex()}", self.artifact, *ref)
-        if 4 in children:
-            self.check(f"change set of record {commit.record.hex()}", self._change_set, record[16][2])
+        for role, key in ((4, 2), (9, 7)):
+            if role in children:
+                self.check(f"{ROLES[role]} of record {commit.record.hex()}", self._change_set, record[16][key])
         self.counts["records"] += 1
 
     def _change_set(self, reference):

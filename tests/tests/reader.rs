@@ -235,13 +235,16 @@ fn a_store_that_isobox_writes_now_is_what_its_specification_says() {
             vec!["run", "--backend", "host", "--", "sh", "-c", script],
             vec!["run", "--backend", "host", "--", "true"],
             vec!["promote", "--yes", "@latest~1"],
+            // The promoted paths are a snapshot now.
+            vec!["run", "--backend", "host", "--allow-dirty", "--", "sh", "-c", "echo more > more"],
         ] {
             let outcome = project.isobox(&arguments);
             assert!(matches!(outcome.code, 0 | 3), "{outcome:?}");
         }
         for is_compacted in [false, true] {
             let text = read_whole(python, &project.repository().join(".git/isobox/store"));
-            for count in ["records: 2\n", "events: 1\n", "large artifacts: 1\n", "lines of change sets: 3\n"] {
+            // Both records that have the large one name it.
+            for count in ["records: 3\n", "events: 1\n", "large artifacts: 2\n", "lines of change sets: 7\n"] {
                 assert!(text.contains(count), "{count}{text}");
             }
             assert_eq!(text.contains("members of blocks: "), is_compacted);

@@ -30,7 +30,7 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 /// An untracked directory counts as one entry. A submodule is dirty if it stands at another commit than the index says,
 /// or is dirty itself; one that is not checked out is clean.
 pub(crate) fn cleanliness(repository: &gix::Repository) -> Result<Cleanliness, RepositoryError> {
-    let dirt = look(repository).map_err(|e| failure("compare the working tree with HEAD", e))?;
+    let dirt = look(repository, Depth::Summary).map_err(|e| failure("compare the working tree with HEAD", e))?;
     if dirt.count == 0 {
         return Ok(Cleanliness::Clean);
     }
@@ -38,18 +38,80 @@ pub(crate) fn cleanliness(repository: &gix::Repository) -> Result<Cleanliness, R
     Ok(Cleanliness::Dirty { first, count: dirt.count })
 }
 
-/// What was found so far; memory does not grow with its number.
-#[derive(Default)]
+/// A path that is not as HEAD says.
+pub(crate) struct Uncommitted {
+    /// From the root of the repository.
+    pub(crate) path: Vec<u8>,
+    /// Whether the index does not know it.
+    pub(crate) is_untracked: bool,
+    /// Whether it is in conflict.
+    pub(crate) is_unmerged: bool,
+}
+
+/// The paths that are not as HEAD says, each once, in ascending order of their bytes; of more than `most`, one more than
+/// that. Every untracked file is one, and so is a repository in the working tree.
+pub(crate) fn uncommitted(repository: &gix::Repository, most: usize) -> Result<Vec<Uncommitted>, RepositoryError> {
+    // One path can be there in each state.
+    let depth = Depth::Paths { most: (most + 1) * 4 };
+    let dirt = look(repository, depth).map_err(|e| failure("compare the working tree with HEAD", e))?;
+    let mut found: Vec<Uncommitted> = Vec::new();
+    for ((path, _), state) in dirt.first {
+        let path = path.strip_suffix(b"/").map_or_else(|| path.clone(), <[u8]>::to_vec);
+        if found.last().is_none_or(|last| last.path != path) {
+            found.push(Uncommitted { path, is_untracked: false, is_unmerged: false });
+        }
+        if let Some(last) = found.last_mut() {
+            last.is_untracked |= state == DirtyState::Untracked;
+            last.is_unmerged |= state == DirtyState::Unmerged;
+        }
+    }
+    // A directory's own slash has another place in the order than its name.
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    found.truncate(most + 1);
+    Ok(found)
+}
+
+/// How much is told.
+#[derive(Clone, Copy)]
+enum Depth {
+    /// The first entries; an untracked directory is one.
+    Summary,
+    /// All paths, up to a number.
+    Paths { most: usize },
+}
+
+impl Depth {
+    const fn most(self) -> usize {
+        match self {
+            Self::Summary => Cleanliness::SHOWN,
+            Self::Paths { most } => most,
+        }
+    }
+
+    const fn emission(self) -> EmissionMode {
+        match self {
+            Self::Summary => EmissionMode::CollapseDirectory,
+            Self::Paths { .. } => EmissionMode::Matching,
+        }
+    }
+}
+
+/// What was found so far; memory does not grow with its number, but with what was asked for.
 struct Dirt {
     first: BTreeMap<(Vec<u8>, u8), DirtyState>,
     count: u64,
+    most: usize,
 }
 
 impl Dirt {
+    fn new(depth: Depth) -> Self {
+        Self { first: BTreeMap::new(), count: 0, most: depth.most() }
+    }
+
     fn add(&mut self, path: &[u8], state: DirtyState) {
         self.count += 1;
         self.first.insert((path.to_vec(), state as u8), state);
-        if self.first.len() > Cleanliness::SHOWN {
+        if self.first.len() > self.most {
             self.first.pop_last();
         }
     }
@@ -57,7 +119,7 @@ impl Dirt {
     fn merge(&mut self, other: Self) {
         self.count += other.count;
         self.first.extend(other.first);
-        while self.first.len() > Cleanliness::SHOWN {
+        while self.first.len() > self.most {
             self.first.pop_last();
         }
     }
@@ -66,36 +128,36 @@ impl Dirt {
 /// Up to this many index entries one thread is faster than starting a second.
 const ENTRIES_OF_ONE_THREAD: usize = 2000;
 
-fn look(repository: &gix::Repository) -> gix::Result<Dirt> {
+fn look(repository: &gix::Repository, depth: Depth) -> gix::Result<Dirt> {
     let mut index = repository.index_or_empty()?;
     if index.is_sparse() {
         index = std::sync::Arc::new(gix::fs::FileSnapshot::new(sparse_index::expand(repository, &index)?));
     }
     let mut dirt = if index.entries().len() <= ENTRIES_OF_ONE_THREAD {
-        let mut dirt = changed(repository, &index, Some(1))?;
-        dirt.merge(untracked(repository, &index)?);
+        let mut dirt = changed(repository, &index, Some(1), depth)?;
+        dirt.merge(untracked(repository, &index, depth)?);
         dirt
     } else {
-        side_by_side(repository, &index)?
+        side_by_side(repository, &index, depth)?
     };
-    dirt.merge(staged(repository, &index)?);
+    dirt.merge(staged(repository, &index, depth)?);
     look_at_submodules(repository, &index, &mut dirt)?;
     Ok(dirt)
 }
 
-fn side_by_side(repository: &gix::Repository, index: &State) -> gix::Result<Dirt> {
+fn side_by_side(repository: &gix::Repository, index: &State, depth: Depth) -> gix::Result<Dirt> {
     let shared = repository.clone().into_sync();
     std::thread::scope(|scope| {
-        let untracked = scope.spawn(move || untracked(&shared.to_thread_local(), index));
-        let mut dirt = changed(repository, index, None)?;
+        let untracked = scope.spawn(move || untracked(&shared.to_thread_local(), index, depth));
+        let mut dirt = changed(repository, index, None, depth)?;
         dirt.merge(untracked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
         Ok(dirt)
     })
 }
 
 /// HEAD against the index.
-fn staged(repository: &gix::Repository, index: &State) -> gix::Result<Dirt> {
-    let mut dirt = Dirt::default();
+fn staged(repository: &gix::Repository, index: &State, depth: Depth) -> gix::Result<Dirt> {
+    let mut dirt = Dirt::new(depth);
     let tree = repository.head_tree_id_or_empty()?;
     repository.tree_index_status(&tree, index, None, TrackRenames::Disabled, |change, _, _| {
         dirt.add(change.location(), DirtyState::Staged);
@@ -105,8 +167,13 @@ fn staged(repository: &gix::Repository, index: &State) -> gix::Result<Dirt> {
 }
 
 /// The index against the files of the working tree.
-fn changed(repository: &gix::Repository, index: &State, thread_limit: Option<usize>) -> gix::Result<Dirt> {
-    let Some(root) = repository.workdir() else { return Ok(Dirt::default()) };
+fn changed(
+    repository: &gix::Repository,
+    index: &State,
+    thread_limit: Option<usize>,
+    depth: Depth,
+) -> gix::Result<Dirt> {
+    let Some(root) = repository.workdir() else { return Ok(Dirt::new(depth)) };
     let source = Source::WorktreeThenIdMapping;
     let context = Context {
         pathspec: repository.pathspec(false, NO_PATTERNS, true, index, source)?.into_parts().0,
@@ -124,7 +191,7 @@ fn changed(repository: &gix::Repository, index: &State, thread_limit: Option<usi
         thread_limit,
         fscache: false,
     };
-    let mut dirt = Dirt::default();
+    let mut dirt = Dirt::new(depth);
     index_as_worktree(
         index,
         root,
@@ -140,12 +207,12 @@ fn changed(repository: &gix::Repository, index: &State, thread_limit: Option<usi
 }
 
 /// What the index does not know, unless the configuration says that nobody cares.
-fn untracked(repository: &gix::Repository, index: &State) -> gix::Result<Dirt> {
-    let mut dirt = Dirt::default();
+fn untracked(repository: &gix::Repository, index: &State, depth: Depth) -> gix::Result<Dirt> {
+    let mut dirt = Dirt::new(depth);
     if repository.config_snapshot().boolean("status.showUntrackedFiles") == Some(false) {
         return Ok(dirt);
     }
-    let options = repository.dirwalk_options()?.emit_untracked(EmissionMode::CollapseDirectory);
+    let options = repository.dirwalk_options()?.emit_untracked(depth.emission());
     repository.dirwalk(index, NO_PATTERNS, &NEVER, options, &mut dirt)?;
     Ok(dirt)
 }
@@ -207,5 +274,5 @@ fn look_at_submodules(repository: &gix::Repository, index: &State, dirt: &mut Di
 fn is_submodule_clean(dot_git: &std::path::Path, commit: gix::ObjectId) -> bool {
     let Ok(submodule) = discovery::open_owned(dot_git) else { return false };
     let is_at_commit = submodule.head_id().is_ok_and(|head| head == commit);
-    is_at_commit && look(&submodule).is_ok_and(|dirt| dirt.count == 0)
+    is_at_commit && look(&submodule, Depth::Summary).is_ok_and(|dirt| dirt.count == 0)
 }

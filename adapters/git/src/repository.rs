@@ -1,11 +1,11 @@
 //! The trusted repository, for looking.
 
-use crate::{cleanliness, discovery, history, oid, promotion};
+use crate::{capture, cleanliness, discovery, history, oid, promotion};
 use isobox_domain::escape::Escaped;
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::repo_path::RepoPath;
-use isobox_domain::source::{Cleanliness, WorkspaceSource};
-use isobox_ports::{Promotion, RepositoryError, TrustedRepository};
+use isobox_domain::source::{Cleanliness, SnapshotDifference, WorkspaceSource};
+use isobox_ports::{ChangeLines, Promotion, RepositoryError, TrustedRepository};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -100,6 +100,14 @@ impl TrustedRepository for GixRepository {
 
     fn cleanliness(&self) -> Result<Cleanliness, RepositoryError> {
         cleanliness::cleanliness(&self.gix())
+    }
+
+    fn compare_snapshot(
+        &self,
+        commit: &GitOid,
+        snapshot: ChangeLines<'_>,
+    ) -> Result<SnapshotDifference, RepositoryError> {
+        capture::snapshot::compare(self, commit, snapshot)
     }
 
     fn begin_promotion(&self) -> Result<Box<dyn Promotion + '_>, RepositoryError> {

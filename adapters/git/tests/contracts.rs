@@ -3,6 +3,7 @@
 mod fixture;
 
 use fixture::{Place, commit, git, write};
+use isobox_domain::change::Mode;
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::WorkspaceSource;
@@ -63,6 +64,14 @@ impl workspaces::WorkspacesFixture for Fixture {
 
     fn source_root(&self) -> PathBuf {
         self.root.clone()
+    }
+
+    fn edit_source(&self, path: &[u8], content: Option<&[u8]>) {
+        let host_path = self.root.join(OsStr::from_bytes(path));
+        match content {
+            Some(content) => write(&host_path, Mode::File, content),
+            None => fs::remove_file(host_path).expect("a file is removed"),
+        }
     }
 }
 

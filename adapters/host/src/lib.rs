@@ -16,7 +16,7 @@ mod task_ids;
 mod update_target;
 
 pub use audit_keys::FsAuditKeys;
-pub use clock::SystemClock;
+pub use clock::{SystemClock, SystemStopwatch};
 pub use directories::{Directories, DirectoriesError};
 pub use installation::InstallationProbe;
 pub use mask_key::MaskKey;

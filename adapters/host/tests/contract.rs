@@ -3,11 +3,12 @@
 use isobox_domain::policy::ProjectPolicy;
 use isobox_host::{
     Directories, FsAuditKeys, FsPolicyPins, FsProjectFiles, InstallationProbe, POLICY_PATH, PathUpdateTargets,
-    PolicyAskedProbe, PolicyTrustProbe, RandomTaskIds, ReadPaths, SystemClock, YamlPolicySource, YamlUserPolicy,
+    PolicyAskedProbe, PolicyTrustProbe, RandomTaskIds, ReadPaths, SystemClock, SystemStopwatch, YamlPolicySource,
+    YamlUserPolicy,
 };
 use isobox_ports::contract::audit_keys::{self, AuditKeysFixture};
 use isobox_ports::contract::host_probe::{self, Looked};
-use isobox_ports::contract::machine::{clock_cases, task_ids_cases};
+use isobox_ports::contract::machine::{clock_cases, stopwatch_cases, task_ids_cases};
 use isobox_ports::contract::policy_pins::{self, Damage, PinsFixture};
 use isobox_ports::contract::policy_source::{self, InPlace};
 use isobox_ports::contract::project_files::{self, LinkTarget, Project};
@@ -271,6 +272,7 @@ impl AuditKeysFixture for Keys {
 fn main() -> ExitCode {
     let mut trials = policy_source::cases("yaml", load);
     trials.extend(clock_cases("system", || SystemClock));
+    trials.extend(stopwatch_cases("system", || SystemStopwatch));
     trials.extend(task_ids_cases("random", || RandomTaskIds));
     trials.extend(policy_pins::cases("private_files", Pins::new));
     trials.extend(audit_keys::cases("private_files", Keys::new));

@@ -35,6 +35,7 @@ pub(crate) struct FsAttempt {
 enum Taken {
     Role(Role),
     Capture,
+    Snapshot,
 }
 
 impl FsAttempt {
@@ -81,6 +82,7 @@ impl FsAttempt {
         let subject = match what {
             Taken::Role(role) => role_name(role),
             Taken::Capture => "capture",
+            Taken::Snapshot => "snapshot",
         };
         Err(error(StoreErrorKind::Io, "stage", subject, "it was staged before in this attempt"))
     }
@@ -141,6 +143,11 @@ impl Attempt for FsAttempt {
 
     fn capture_sink(&self) -> Result<Box<dyn CaptureSink>, StoreError> {
         self.take(Taken::Capture)?;
+        Ok(Box::new(FsCaptureSink::new(&self.staging)))
+    }
+
+    fn snapshot_sink(&self) -> Result<Box<dyn CaptureSink>, StoreError> {
+        self.take(Taken::Snapshot)?;
         Ok(Box::new(FsCaptureSink::new(&self.staging)))
     }
 

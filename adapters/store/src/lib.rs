@@ -41,6 +41,7 @@ mod stat;
 mod steps;
 mod store;
 mod sweep;
+mod turns;
 mod verify;
 mod views;
 mod whole;

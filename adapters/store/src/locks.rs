@@ -10,6 +10,7 @@ use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use std::fmt::Display;
 use std::fs::{File, TryLockError};
+use std::io;
 use std::iter;
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,11 @@ const RECORDS: &str = "records";
 pub(crate) const LOG: &str = "log";
 /// Held shared while an attempt begins, until its own lock is held.
 pub(crate) const BEGIN: &str = "begin";
+
+/// Held while it is looked whether there is room for one more attempt, until that has begun.
+pub(crate) const TURNSTILE: &str = "turnstile";
+/// Held by the first of those who wait for such room.
+pub(crate) const QUEUE: &str = "queue";
 
 /// Held exclusively by whoever rewrites packs.
 pub(crate) const COMPACT: &str = "compact";
@@ -63,6 +69,13 @@ pub(crate) fn lane_lock(lane: u8) -> String {
 /// Takes the lock `name`, waiting a while for it.
 pub(crate) fn lock(locks: &Dir, name: &str, sharing: Sharing) -> Result<Lock, StoreError> {
     wait_for(locks.shown(name), || try_lock(locks, name, sharing))
+}
+
+/// Takes the lock `name` exclusively, waiting for it as long as it takes.
+pub(crate) fn wait_and_lock(locks: &Dir, name: &str) -> io::Result<Lock> {
+    let file = locks.file(name, Access::Create)?;
+    file.lock()?;
+    Ok(Lock { _file: file })
 }
 
 /// Taken for a put: what counts as stored meanwhile stays.

@@ -27,7 +27,8 @@ impl FsTaskStore {
                 return Ok(false);
             }
         }
-        record.artifacts.change_set.map_or(Ok(true), |set| self.has_files(&set))
+        let has_files = |set| self.has_files(&set);
+        record.artifacts.change_sets().map(has_files).try_fold(true, |whole, has_files| Ok(whole && has_files?))
     }
 
     fn has_files(&self, set: &ChangeSetRef) -> Result<bool, StoreError> {

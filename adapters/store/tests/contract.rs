@@ -14,15 +14,16 @@ use isobox_ports::contract::mender::MenderFixture;
 use isobox_ports::contract::open_attempts::OpenAttemptsFixture;
 use isobox_ports::contract::sample::record;
 use isobox_ports::contract::store::StoreFixture;
+use isobox_ports::contract::turns::TurnsFixture;
 use isobox_ports::contract::verifier::VerifierFixture;
 use isobox_ports::contract::views::ViewsFixture;
 use isobox_ports::contract::{
     archiver, attempts, collector, compactor, listings, measurer, mender, object_store, open_attempts, record_log,
-    verifier, views,
+    turns, verifier, views,
 };
 use isobox_ports::{
     Archiver, Attempts, Collector, Compactor, Listings, Measurer, Mender, ObjectStore, OpenAttempts, RecordLog, Role,
-    StoreErrorKind, Verifier, Views,
+    StoreErrorKind, Turns, Verifier, Views,
 };
 use isobox_store::{FsTaskStore, FsViews};
 use libtest_mimic::Trial;
@@ -146,6 +147,12 @@ impl OpenAttemptsFixture for Fixture {
     }
 }
 
+impl TurnsFixture for Fixture {
+    fn turns(&self) -> &dyn Turns {
+        &self.store
+    }
+}
+
 impl ViewsFixture for Fixture {
     fn views(&self) -> &dyn Views {
         &self.views
@@ -196,6 +203,7 @@ fn main() {
         measurer::cases("FsTaskStore", Fixture::default),
         object_store::cases("FsTaskStore", Fixture::default),
         open_attempts::cases("FsTaskStore", Fixture::default),
+        turns::cases("FsTaskStore", Fixture::default),
         record_log::cases("FsTaskStore", Fixture::default),
         collector::cases("FsTaskStore", Fixture::default),
         compactor::cases("FsTaskStore", Fixture::default),

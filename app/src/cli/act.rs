@@ -1,6 +1,6 @@
 //! The commands that act on tasks.
 
-use super::{Place, TellingFlags, TrustFlag};
+use super::{Place, TellingFlags, TrustFlag, TurnFlags};
 use clap::{Args, Subcommand};
 use std::ffi::OsString;
 
@@ -71,6 +71,12 @@ pub(crate) struct RerunArguments {
     /// Whether the project's policy is trusted.
     #[command(flatten)]
     pub(crate) trust: TrustFlag,
+    /// Take along what is not committed: changed, staged and untracked files, but for those that Git ignores
+    #[arg(long)]
+    pub(crate) allow_dirty: bool,
+    /// What to do beside other tasks.
+    #[command(flatten)]
+    pub(crate) turn: TurnFlags,
     /// Start from the current commit instead of the one that the task started from
     #[arg(long)]
     pub(crate) current: bool,

@@ -15,6 +15,9 @@ pub(crate) struct TellingFlags {
     /// to an open descriptor, fd:N
     #[arg(long, value_name = "FILE|fd:N", value_parser = target())]
     pub(crate) events: Option<EventTarget>,
+    /// Print where the time went, and record it
+    #[arg(long)]
+    pub(crate) timings: bool,
 }
 
 impl TellingFlags {

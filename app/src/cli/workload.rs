@@ -1,6 +1,6 @@
 //! `isobox run` and `isobox tool`.
 
-use super::{GlobalFlags, Place, PolicyFlags, TellingFlags, TrustFlag, WorkspaceFlag};
+use super::{GlobalFlags, Place, PolicyFlags, TellingFlags, TrustFlag, TurnFlags, WorkspaceFlag};
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
 
@@ -11,11 +11,16 @@ pub(crate) enum AttemptCommand {
     #[command(after_help = "Examples:\n  \
         isobox run -- ./agent --task 'fix the tests'\n  \
         isobox run --source=/path/to/repository --records=/var/lib/isobox -- make\n  \
-        isobox run --network inherited --retain-workspace -- make")]
+        isobox run --network inherited --retain-workspace -- make\n  \
+        isobox run --allow-dirty -- make\n  \
+        isobox run --max-tasks 4 -- make")]
     Run(RunArguments),
     /// Run one tool command of an agent in a sandbox and record it
     #[command(after_help = "Examples:\n  \
         isobox tool -- make test\n  \
+        isobox tool --max-tasks 4 --no-wait -- make test\n  \
+        isobox tool --timings -- make test\n  \
+        isobox tool --allow-dirty -- make test\n  \
         isobox tool -- sh -c 'printf \"changed\\n\" > README.md'")]
     Tool(ToolArguments),
 }
@@ -45,6 +50,12 @@ pub(crate) struct RunArguments {
     /// What the workspace is made of.
     #[command(flatten)]
     pub(crate) workspace: WorkspaceFlag,
+    /// Take along what is not committed: changed, staged and untracked files, but for those that Git ignores
+    #[arg(long)]
+    pub(crate) allow_dirty: bool,
+    /// What to do beside other tasks.
+    #[command(flatten)]
+    pub(crate) turn: TurnFlags,
     /// Keep the workspace after the attempt and print where it is
     #[arg(long)]
     pub(crate) retain_workspace: bool,
@@ -72,6 +83,12 @@ pub(crate) struct ToolArguments {
     /// What the workspace is made of.
     #[command(flatten)]
     pub(crate) workspace: WorkspaceFlag,
+    /// Take along what is not committed: changed, staged and untracked files, but for those that Git ignores
+    #[arg(long)]
+    pub(crate) allow_dirty: bool,
+    /// What to do beside other tasks.
+    #[command(flatten)]
+    pub(crate) turn: TurnFlags,
     /// The command and its arguments, untouched
     #[arg(last = true, required = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,

@@ -1,7 +1,10 @@
 //! `isobox rerun`.
 
 use super::look::Named;
-use super::workload::{perform, prepare, session_policy, telling, tool_policy};
+use super::telling::telling;
+use super::workload::{
+    Witness, apply_turn, patience, perform, prepare, session_policy, timekeeping, tool_policy, uncommitted,
+};
 use crate::cli::{Place, RerunArguments, TrustFlag};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
@@ -9,13 +12,15 @@ use crate::output::console::Console;
 use crate::output::trust;
 use crate::use_case::attempt::{FollowUp, Retention, Start, TaskRequest, preflight_of};
 use crate::use_case::effective_policy::require_within;
+use crate::use_case::laps::Laps;
 use crate::use_case::open_tasks;
 use crate::use_case::select::Selected;
-use crate::wiring::{Project, Store};
+use crate::wiring::{Project, Store, stopwatch};
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::policy::{ProjectPolicy, WorkspaceChoice, WorkspaceKind};
 use isobox_domain::promotion::check_head;
 use isobox_domain::record::{SandboxKind, TaskRecord};
+use isobox_domain::timings::Phase;
 use isobox_domain::v1::is_imported;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -23,6 +28,7 @@ use std::path::PathBuf;
 
 /// Attempts a Task once more.
 pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<ExitCode, Failure> {
+    let laps = Laps::start(stopwatch());
     let Named { store, selected, .. } = Named::find(&arguments.place, &arguments.task)?;
     store.require_writable("attempt once more a task of")?;
     let record = &selected.record;
@@ -36,12 +42,16 @@ pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<Exit
     if arguments.place.source.is_none() {
         require_here(&project).map_err(cannot)?;
     }
-    let policy = policy(console, &project, arguments.trust, record)?;
+    let mut policy = policy(console, &project, arguments.trust, record)?;
+    apply_turn(&project, arguments.turn, &mut policy)?;
     let telling = telling(console, &project, &policy, &arguments.telling)?;
+    laps.end(Phase::Policy);
     // The store that the record is in takes the new one; it is made writable here.
     let store = prepare(console, &project, policy.views)?;
+    laps.end(Phase::Store);
     let follows = follow_up(&store, &selected, arguments)?;
     tell_of_input(console, record);
+    tell_of_snapshot(console, record, arguments.allow_dirty);
     if !arguments.current {
         tell_of_head(console, &project, record)?;
     }
@@ -57,13 +67,16 @@ pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<Exit
         },
         caller_path: std::env::var_os("PATH").map(OsString::into_vec),
         follows: Some(follows),
+        patience: patience(arguments.turn),
+        uncommitted: uncommitted(arguments.allow_dirty),
+        timekeeping: timekeeping(&arguments.telling),
     };
     console.line(&format!(
         "attempting {} once more: `isobox list{}` tells the attempts apart",
         record.task,
         arguments.place.flags()
     ));
-    perform(console, &project, &store, &request, &telling)
+    perform(Witness { console, telling: &telling, laps: &laps }, &project, &store, &request)
 }
 
 /// Refuses a repository that only the record names: one of another machine's records could name any here, whose content
@@ -142,6 +155,19 @@ fn tell_of_head(console: Console, project: &Project, record: &TaskRecord) -> Res
         ));
     }
     Ok(())
+}
+
+/// Tells that this attempt starts from something else than the earlier one did.
+fn tell_of_snapshot(console: Console, record: &TaskRecord, is_dirty_allowed: bool) {
+    match (record.artifacts.source_snapshot, is_dirty_allowed) {
+        (None, _) => {}
+        (Some(_), true) => {
+            console.warning("the earlier attempt took uncommitted changes along; this one takes those that are there now");
+        }
+        (Some(_), false) => console.warning(
+            "the earlier attempt took uncommitted changes along, and this one does not; --allow-dirty takes those that are there now",
+        ),
+    }
 }
 
 fn tell_of_input(console: Console, record: &TaskRecord) {

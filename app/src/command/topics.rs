@@ -127,6 +127,7 @@ for it. Its keys:
   preflight.rules                    what must hold before anything is started
   promotion.mode                     how a result gets into the repository
   records.views                      how many tasks have a copy as plain files
+  tasks.max                          how many tasks of a store run at once
 
 A toolchain in your home directory, such as Rust's, is shown by
 

@@ -1,23 +1,23 @@
 //! `isobox run` and `isobox tool`.
 
+use super::telling::telling;
 use super::trusted;
-use crate::cli::{PolicyFlags, RunArguments, TellingFlags, ToolArguments, TrustFlag};
+use crate::cli::{PolicyFlags, RunArguments, TellingFlags, ToolArguments, TrustFlag, TurnFlags};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
-use crate::inherited;
 use crate::output::console::Console;
 use crate::output::events::Telling;
-use crate::output::{lifecycle, stdout};
-use crate::use_case::attempt::{self, Retention, TaskRequest, preflight_of};
+use crate::output::{lifecycle, stdout, timings};
+use crate::use_case::attempt::{self, Patience, Retention, TaskRequest, Timekeeping, Uncommitted, preflight_of};
+use crate::use_case::laps::Laps;
 use crate::use_case::{effective_policy, recover, settle};
-use crate::wiring::{Project, Store, absolute};
+use crate::wiring::{Project, Store, absolute, stopwatch};
 use isobox_domain::command::WorkloadCommand;
-use isobox_domain::escape::Escaped;
 use isobox_domain::masking;
 use isobox_domain::policy::{ProjectPolicy, ReuseInput, SandboxPolicy, ToolCalls, ViewLimit, WorkspaceChoice};
-use isobox_domain::preflight::PreflightRule;
 use isobox_domain::promotion::check_head;
 use isobox_domain::record::{RecordedArgument, SandboxKind};
+use isobox_domain::timings::Phase;
 use isobox_ports::PolicySource;
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -28,29 +28,54 @@ const LONGEST_COMMAND: usize = (1 << 20) - (64 << 10);
 
 /// Serves one tool command of an outside agent. Only the project's policy says what its Sandbox is like.
 pub(super) fn tool(console: Console, arguments: ToolArguments) -> Result<ExitCode, Failure> {
+    let laps = Laps::start(stopwatch());
     let command = command(arguments.command)?;
     let project = Project::find(&arguments.place)?;
-    let policy = tool_policy(console, &project, arguments.trust)?;
+    let mut policy = tool_policy(console, &project, arguments.trust)?;
+    apply_turn(&project, arguments.turn, &mut policy)?;
     let telling = telling(console, &project, &policy, &arguments.telling)?;
-    let workspace = arguments.workspace.workspace.into();
-    let wanted = Wanted { kind: SandboxKind::ToolCall, command, policy, retention: Retention::Dispose, workspace };
-    execute(console, &project, &telling, wanted)
+    laps.end(Phase::Policy);
+    let witness = Witness { console, telling: &telling, laps: &laps };
+    let wanted = Wanted {
+        kind: SandboxKind::ToolCall,
+        command,
+        policy,
+        retention: Retention::Dispose,
+        workspace: arguments.workspace.workspace.into(),
+        patience: patience(arguments.turn),
+        uncommitted: uncommitted(arguments.allow_dirty),
+        timekeeping: timekeeping(&arguments.telling),
+    };
+    execute(witness, &project, wanted)
 }
 
 /// Runs an agent session. The command line may change what the policy asks.
 pub(super) fn run(console: Console, arguments: RunArguments) -> Result<ExitCode, Failure> {
+    let laps = Laps::start(stopwatch());
     let command = command(arguments.command)?;
     let project = Project::find(&arguments.place)?;
     let mut policy = session_policy(console, &project, arguments.trust)?;
     apply(arguments.policy, &mut policy.sandbox)?;
+    policy.tasks = arguments.turn.max_tasks.unwrap_or(policy.tasks);
     effective_policy::require_within(&project.user_policy(), &policy)?;
     let retention = if arguments.retain_workspace { Retention::Retain } else { Retention::Dispose };
     let telling = telling(console, &project, &policy, &arguments.telling)?;
     if std::io::stdin().is_terminal() {
         console.line("a session gets no terminal yet: what it reads from standard input ends at once");
     }
-    let workspace = arguments.workspace.workspace.into();
-    execute(console, &project, &telling, Wanted { kind: SandboxKind::Session, command, policy, retention, workspace })
+    laps.end(Phase::Policy);
+    let witness = Witness { console, telling: &telling, laps: &laps };
+    let wanted = Wanted {
+        kind: SandboxKind::Session,
+        command,
+        policy,
+        retention,
+        workspace: arguments.workspace.workspace.into(),
+        patience: patience(arguments.turn),
+        uncommitted: uncommitted(arguments.allow_dirty),
+        timekeeping: timekeeping(&arguments.telling),
+    };
+    execute(witness, &project, wanted)
 }
 
 fn command(arguments: Vec<OsString>) -> Result<WorkloadCommand, Failure> {
@@ -134,6 +159,29 @@ fn apply(flags: PolicyFlags, asked: &mut SandboxPolicy) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Lets a flag decide how many Tasks may run, within the user's own policy.
+pub(super) fn apply_turn(project: &Project, flags: TurnFlags, policy: &mut ProjectPolicy) -> Result<(), Failure> {
+    match flags.max_tasks {
+        None => Ok(()),
+        Some(limit) => {
+            policy.tasks = limit;
+            effective_policy::require_within(&project.user_policy(), policy)
+        }
+    }
+}
+
+pub(super) const fn uncommitted(is_allowed: bool) -> Uncommitted {
+    if is_allowed { Uncommitted::TakenAlong } else { Uncommitted::LeftOut }
+}
+
+pub(super) const fn timekeeping(flags: &TellingFlags) -> Timekeeping {
+    if flags.timings { Timekeeping::Recorded } else { Timekeeping::Forgotten }
+}
+
+pub(super) const fn patience(flags: TurnFlags) -> Patience {
+    if flags.no_wait { Patience::Refuse } else { Patience::Wait }
+}
+
 /// What the command line asks for.
 struct Wanted {
     kind: SandboxKind,
@@ -141,13 +189,25 @@ struct Wanted {
     policy: ProjectPolicy,
     retention: Retention,
     workspace: WorkspaceChoice,
+    patience: Patience,
+    uncommitted: Uncommitted,
+    timekeeping: Timekeeping,
 }
 
-fn execute(console: Console, project: &Project, telling: &Telling, wanted: Wanted) -> Result<ExitCode, Failure> {
-    let Wanted { kind, command, mut policy, retention, workspace } = wanted;
+/// Who sees what goes on.
+#[derive(Clone, Copy)]
+pub(super) struct Witness<'a> {
+    pub(super) console: Console,
+    pub(super) telling: &'a Telling,
+    pub(super) laps: &'a Laps<'a>,
+}
+
+fn execute(witness: Witness<'_>, project: &Project, wanted: Wanted) -> Result<ExitCode, Failure> {
+    let Wanted { kind, command, mut policy, retention, workspace, patience, uncommitted, timekeeping } = wanted;
     let refused = |failure: Failure| failure.while_doing(preflight_of(kind));
     policy.sandbox.read = project.read_paths(&policy.sandbox.read).map_err(refused)?;
-    let store = prepare(console, project, policy.views)?;
+    let store = prepare(witness.console, project, policy.views)?;
+    witness.laps.end(Phase::Store);
     let request = TaskRequest {
         kind,
         recorded_command: recorded(project, &command)?,
@@ -157,8 +217,11 @@ fn execute(console: Console, project: &Project, telling: &Telling, wanted: Wante
         workspace,
         caller_path: std::env::var_os("PATH").map(OsString::into_vec),
         follows: None,
+        patience,
+        uncommitted,
+        timekeeping,
     };
-    perform(console, project, &store, &request, telling)
+    perform(witness, project, &store, &request)
 }
 
 /// The store of a project, and the place for its Workspaces, made if they are not there; what killed starts left is finished.
@@ -169,64 +232,34 @@ pub(super) fn prepare(console: Console, project: &Project, views: ViewLimit) -> 
     Ok(store)
 }
 
-/// Opens the files that scripts read. One of Git's or of the store is refused before anything starts. One that would make the repository unclean is told before anything starts, and
-/// refused where that would refuse the Task.
-pub(super) fn telling(
-    console: Console,
-    project: &Project,
-    policy: &ProjectPolicy,
-    flags: &TellingFlags,
-) -> Result<Telling, Failure> {
-    for (flag, path) in flags.files() {
-        if let Some(harmed) = project.harmed_by(path)? {
-            let what = format!("{flag} {} lies in {harmed}; nothing was started", Escaped::path(path));
-            return Err(Failure::new(FailureKind::Usage, what).with_hint("name a file that is nobody else's"));
-        }
-        if !project.is_dirtied_by(path)? {
-            continue;
-        }
-        let what = format!("{flag} {} lies in the repository, which is not clean with it", Escaped::path(path));
-        if policy.preflight.contains(&PreflightRule::CleanSource) {
-            return Err(Failure::new(FailureKind::Usage, format!("{what}; nothing was started"))
-                .with_hint("name a file outside of the repository, or one that Git ignores"));
-        }
-        console.warning(&format!("{what}: no result can be promoted until it is gone, or Git ignores it"));
-    }
-    warn_of_redirections(console, project)?;
-    Telling::open(flags)
-}
-
-/// Warns of output that the caller's shell has begun to write into the repository, which is not clean then.
-fn warn_of_redirections(console: Console, project: &Project) -> Result<(), Failure> {
-    let [stdout, stderr] = [1, 2].map(inherited::file_behind);
-    let stderr = stderr.filter(|file| stdout.as_ref() != Some(file));
-    for (name, file) in [("standard output", stdout), ("standard error", stderr)] {
-        if let Some(file) = file
-            && project.is_dirtied_by(&file)?
-        {
-            let shown = Escaped::path(&file);
-            console.warning(&format!(
-                "{name} goes to {shown}, which makes the repository unclean: name a file outside of it, or one that Git ignores"
-            ));
-        }
-    }
-    Ok(())
-}
-
 /// Executes a request with the caller's own streams.
 pub(super) fn perform(
-    console: Console,
+    witness: Witness<'_>,
     project: &Project,
     store: &Store,
     request: &TaskRequest,
-    telling: &Telling,
 ) -> Result<ExitCode, Failure> {
+    let done = perform_untimed(witness, project, store, request);
+    if request.timekeeping == Timekeeping::Recorded {
+        witness.console.asked(&timings::table(&witness.laps.timings(), witness.laps.total_us()));
+    }
+    done
+}
+
+fn perform_untimed(
+    witness: Witness<'_>,
+    project: &Project,
+    store: &Store,
+    request: &TaskRequest,
+) -> Result<ExitCode, Failure> {
+    let Witness { console, telling, laps } = witness;
     let caller = stdout::caller()?;
     let tell = |progress: attempt::Progress<'_>| {
         lifecycle::progress(console, progress);
         telling.progress(progress);
     };
-    let attempted = project.with_attempt_ports(console, store, |ports| attempt::attempt(ports, request, caller, &tell));
+    let attempted =
+        project.with_attempt_ports(console, store, laps, |ports| attempt::attempt(ports, request, caller, &tell));
     let attempted = attempted.inspect_err(|failure| telling.failed(failure))?;
     // What cannot be looked at now is told by whoever promotes.
     let started_from = &attempted.record.source;

@@ -67,6 +67,11 @@ impl Console {
         }
     }
 
+    /// Tells what a flag asked for, quiet or not. It must hold nothing unescaped that came from a workload.
+    pub(crate) fn asked(self, lines: &str) {
+        write_stderr(lines);
+    }
+
     /// Tells what went less than well.
     pub(crate) fn warning(self, sentence: &str) {
         let (on, off) = self.style("33");

@@ -84,6 +84,9 @@ impl Telling {
                 self.note(&told);
                 self.event("started", || started(record));
             }
+            // The record tells it.
+            Progress::TookAlong(..) => {}
+            Progress::Waiting { running } => self.event("waiting", || json!({ "running": running })),
             Progress::Warning(sentence) => self.event("warning", || json!({ "message": sentence })),
         }
     }

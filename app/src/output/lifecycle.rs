@@ -17,6 +17,15 @@ use isobox_domain::timestamp::Timestamp;
 pub(crate) fn progress(console: Console, progress: Progress<'_>) {
     match progress {
         Progress::Warning(sentence) => console.warning(sentence),
+        Progress::TookAlong(record, summary) => {
+            let paths = text::counted(summary.changed(), "path");
+            console.line(&format!(
+                "isobox task {}: with {paths} of the source that {} not committed",
+                record.task,
+                if summary.changed() == 1 { "is" } else { "are" }
+            ));
+        }
+        Progress::Waiting { running } => console.line(&waiting(running)),
         Progress::Started(record) => {
             console.line(&format!("isobox task {}: {}", record.task, beginning(record.kind)));
             console.line(&format!("isobox task {}: {}", record.task, policy(record)));
@@ -26,6 +35,11 @@ pub(crate) fn progress(console: Console, progress: Progress<'_>) {
             }
         }
     }
+}
+
+fn waiting(running: u64) -> String {
+    let run = if running == 1 { "1 task runs".to_owned() } else { format!("{running} tasks run") };
+    format!("waiting: {run} in this task store, as many as may; --no-wait refuses instead")
 }
 
 const fn beginning(kind: SandboxKind) -> &'static str {

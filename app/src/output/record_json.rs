@@ -1,5 +1,6 @@
 //! `record.json` and `show --json`: a record as a JSON document.
 
+use crate::output::timings;
 use isobox_domain::change::ChangeSetRef;
 use isobox_domain::content::{ContentId, ContentRef, hex};
 use isobox_domain::enforcement::{ControlReport, Enforcement};
@@ -8,6 +9,7 @@ use isobox_domain::event::{Event, EventKind, Promoted};
 use isobox_domain::outcome::{Exit, MemoryScope};
 use isobox_domain::policy::{BackendChoice, EffectivePolicy, WorkspaceKind};
 use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, TaskRecord, WorkspaceFate};
+use isobox_domain::timings::Timings;
 use isobox_domain::v1::ORIGIN_EXTENSION;
 use serde_json::{Map, Value, json};
 
@@ -55,11 +57,22 @@ fn fields(record: &TaskRecord, digest: &ContentId, events: &[Event], report: Val
     });
     match fields {
         Value::Object(mut fields) => {
+            fields.extend(timings::of(record).map(|timings| ("timings_us".to_owned(), timings_us(&timings))));
             fields.extend(origin(record).map(|origin| ("origin".to_owned(), origin.into())));
             fields
         }
         _ => Map::new(),
     }
+}
+
+/// Phases in order, each with its µs.
+fn timings_us(timings: &Timings) -> Value {
+    timings
+        .laps()
+        .iter()
+        .map(|(phase, took_us)| (phase.name().to_owned(), json!(took_us)))
+        .collect::<Map<_, _>>()
+        .into()
 }
 
 /// Where an imported record comes from; nothing for one of isobox's own.
@@ -137,6 +150,7 @@ fn workspace(record: &TaskRecord) -> Value {
         "commit": source.commit.to_string(),
         "branch": source.branch.as_deref().map(bytes),
         "working_directory": source.working_directory.as_ref().map(|path| bytes(path.as_bytes())),
+        "snapshot": record.artifacts.source_snapshot.map(snapshot),
         "retention": retention,
         "path": path,
     })
@@ -172,6 +186,11 @@ fn result(record: &TaskRecord) -> Value {
             }),
         },
     })
+}
+
+/// What of the source was not committed, and in the Workspace all the same.
+fn snapshot(set: ChangeSetRef) -> Value {
+    json!({ "digest": set.id.to_string(), "length": set.length, "changes": changes(&set) })
 }
 
 fn reference(reference: ContentRef) -> Value {

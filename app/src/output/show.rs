@@ -3,6 +3,8 @@
 use crate::output::columns::wrapped;
 use crate::output::record_json;
 use crate::output::text;
+use crate::output::timings;
+use isobox_domain::change::ChangeSummary;
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::escape::Escaped;
 use isobox_domain::event::{Event, EventKind};
@@ -37,10 +39,16 @@ pub(crate) fn show(
     }
     field("created", record.created_at.to_string())?;
     field("ended", record.ended_at.to_string())?;
+    if let Some(timings) = timings::of(record) {
+        field("timings", sentence(&timings::line(&timings)))?;
+    }
     if let Some(origin) = record_json::origin(record) {
         field("origin", format!("imported ({origin}); not checked by this isobox"))?;
     }
     field("source", source(record))?;
+    if let Some(snapshot) = record.artifacts.source_snapshot {
+        field("", sentence(&format!("with what was not committed: {} ({})", totals(&snapshot.summary), snapshot.id)))?;
+    }
     field("workspace", workspace(record))?;
     field("changes", changes(record))?;
     if let Some(git) = record.artifacts.workspace_git {
@@ -91,11 +99,15 @@ fn changes(record: &TaskRecord) -> String {
             None => "none".to_owned(),
         };
     };
-    let mut words = format!("{} added, {} modified, {} deleted", summary.added, summary.modified, summary.deleted);
+    let mut words = totals(&summary);
     if summary.not_captured > 0 {
         words.push_str(&format!(", {} not captured", summary.not_captured));
     }
     words
+}
+
+fn totals(summary: &ChangeSummary) -> String {
+    format!("{} added, {} modified, {} deleted", summary.added, summary.modified, summary.deleted)
 }
 
 fn length(artifact: Option<ContentRef>) -> String {

@@ -6,20 +6,27 @@ mod draft;
 mod follow_up;
 mod publish;
 mod streams;
+mod take_along;
+mod turn;
 
 pub(crate) use carry_out::capture;
 pub(crate) use follow_up::{FollowUp, Start};
 pub(crate) use streams::Caller;
+pub(crate) use take_along::take_in_snapshot;
+pub(crate) use turn::Patience;
 
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::use_case::laps::Laps;
 use carry_out::Begun;
+use isobox_domain::change::ChangeSummary;
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::policy::{ProjectPolicy, WorkspaceChoice};
 use isobox_domain::record::{RecordedArgument, SandboxKind, TaskRecord};
+use isobox_domain::timings::Phase;
 use isobox_ports::{
-    Attempts, Clock, ObjectStore, RecordLog, RuntimeBackend, TaskIds, TrustedRepository, Views, WorkspaceRequest,
-    Workspaces,
+    Attempts, Clock, ObjectStore, RecordLog, RuntimeBackend, TaskIds, TrustedRepository, Turns, Views,
+    WorkspaceRequest, Workspaces,
 };
 
 /// Free bytes that the Task Store must have before a workload is started: enough for a record, its patch and usual output.
@@ -41,11 +48,13 @@ pub(crate) struct Ports<'a> {
     /// In order of preference.
     pub(crate) backends: &'a [&'a dyn RuntimeBackend],
     pub(crate) attempts: &'a dyn Attempts,
+    pub(crate) turns: &'a dyn Turns,
     pub(crate) records: &'a dyn RecordLog,
     pub(crate) objects: &'a dyn ObjectStore,
     pub(crate) views: &'a dyn Views,
     pub(crate) clock: &'a dyn Clock,
     pub(crate) task_ids: &'a dyn TaskIds,
+    pub(crate) laps: &'a Laps<'a>,
 }
 
 /// What is to be attempted.
@@ -67,6 +76,30 @@ pub(crate) struct TaskRequest {
     pub(crate) caller_path: Option<Vec<u8>>,
     /// The earlier attempt of the same Task; `None` for a Task of its own.
     pub(crate) follows: Option<FollowUp>,
+    /// What to do while as many Tasks run as the policy allows.
+    pub(crate) patience: Patience,
+    /// What of the source's working tree goes into the Workspace.
+    pub(crate) uncommitted: Uncommitted,
+    /// Whether the record says where the time went.
+    pub(crate) timekeeping: Timekeeping,
+}
+
+/// What becomes of uncommitted changes of the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Uncommitted {
+    /// They are not in the Workspace; a Preflight Rule may refuse them.
+    LeftOut,
+    /// They are: a Dirty Source Snapshot.
+    TakenAlong,
+}
+
+/// Whether a record says where the time of its attempt went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timekeeping {
+    /// It does.
+    Recorded,
+    /// It does not.
+    Forgotten,
 }
 
 /// What becomes of the Workspace after the attempt.
@@ -83,6 +116,13 @@ pub(crate) enum Retention {
 pub(crate) enum Progress<'a> {
     /// The attempt is on record; nothing was started yet.
     Started(&'a TaskRecord),
+    /// What is not committed of the source is in the Workspace.
+    TookAlong(&'a TaskRecord, ChangeSummary),
+    /// As many Tasks run as may: this one waits.
+    Waiting {
+        /// How many run.
+        running: u64,
+    },
     /// Something went less than well, as a sentence.
     Warning(&'a str),
 }
@@ -109,18 +149,18 @@ pub(crate) fn attempt(
     caller: Caller,
     tell: Tell<'_>,
 ) -> Result<Attempted, Failure> {
-    let source = follow_up::source(ports, request)?;
     let (backend, effective) = choose::choose(ports.backends, &request.policy.sandbox)
         .map_err(|failure| failure.while_doing(preflight_of(request.kind)))?;
     let form =
         choose::form(ports, request, backend).map_err(|failure| failure.while_doing(preflight_of(request.kind)))?;
-    let mut record = draft::draft(ports, request, source, effective);
-    let mut attempt = ports.attempts.begin(&record)?;
+    ports.laps.end(Phase::Backend);
+    let (mut attempt, mut record) = turn::begin(ports, request, &effective, tell)?;
     let wanted = WorkspaceRequest { source: &record.source.clone(), form };
     let place = match carry_out::reserve(ports.workspaces, &mut *attempt, &wanted) {
         Ok(place) => place,
         Err(failure) => return Err(publish::give_up(attempt, failure)),
     };
+    ports.laps.end(Phase::Source);
     let begun = Begun { ports, request, tell, attempt: &mut *attempt, record: &mut record, place: &place, wanted };
     let performed = match carry_out::carry_out(begun, backend, caller) {
         Ok(performed) => performed,

@@ -7,6 +7,7 @@ use crate::use_case::select::Selected;
 use crate::use_case::verify::gone;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use isobox_domain::change::ChangeSetRef;
 use isobox_domain::content::{ContentId, ContentRef, hex};
 use isobox_domain::repo_path::RepoPath;
 use isobox_ports::{ExportError, Exports, ObjectStore, RecordLog};
@@ -63,12 +64,13 @@ fn statement(ports: &Ports<'_>, selected: &Selected) -> Result<Value, Failure> {
     let bytes = ports.records.bytes(digest)?.ok_or_else(|| gone(digest))?;
     let mut subjects = vec![subject("record", digest, &Sha256::digest(&bytes))];
     let artifacts = &record.artifacts;
-    let change_set = artifacts.change_set.map(|set| ContentRef { id: set.id, length: set.length });
+    let of_set = |set: ChangeSetRef| ContentRef { id: set.id, length: set.length };
     let named = [
         ("stdout", artifacts.stdout),
         ("stderr", artifacts.stderr),
-        ("change_set", change_set),
+        ("change_set", artifacts.change_set.map(of_set)),
         ("patch", artifacts.patch),
+        ("source_snapshot", artifacts.source_snapshot.map(of_set)),
     ];
     for (name, artifact) in named {
         if let Some(artifact) = artifact {

@@ -74,6 +74,7 @@ fn is_written(written: &WrittenPolicy, key: &str) -> bool {
         "filesystem.read" => written.read.is_some(),
         "preflight.rules" => written.preflight.is_some(),
         "records.views" => written.views.is_some(),
+        "tasks.max" => written.tasks.is_some(),
         _ => false,
     }
 }

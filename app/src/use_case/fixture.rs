@@ -4,6 +4,7 @@ mod fragile;
 
 pub(crate) use fragile::{FragileStore, FragileWorkspaces};
 
+use crate::use_case::laps::Laps;
 use crate::use_case::{attempt, recover};
 use isobox_domain::change::Mode;
 use isobox_domain::content::ContentId;
@@ -13,8 +14,8 @@ use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::WorkspaceSource;
 use isobox_domain::timestamp::Timestamp;
 use isobox_ports::fake::{
-    CountingTaskIds, DirectoryWorkspaces, Files, FixedClock, InMemoryRepository, InMemoryStore, Performance, Scene,
-    ScriptedBackend,
+    CountingStopwatch, CountingTaskIds, DirectoryWorkspaces, Files, FixedClock, InMemoryRepository, InMemoryStore,
+    Performance, Scene, ScriptedBackend,
 };
 use isobox_ports::{Attempts, RecordLog, RuntimeBackend};
 use std::cell::RefCell;
@@ -73,6 +74,12 @@ impl World {
         self.broken.lock().expect("no panic").push(operation);
     }
 
+    /// Puts files into the working tree of the source, which are not committed.
+    pub(crate) fn edit_source(&self, edits: Files) {
+        self.workspaces.inner.edit_source(files().into_iter().chain(edits.clone()).collect());
+        edits.into_iter().for_each(|(path, file)| self.repository.edit(&path, Some(file)));
+    }
+
     /// Makes every operation work again.
     pub(crate) fn repair(&self) {
         self.broken.lock().expect("no panic").clear();
@@ -86,11 +93,13 @@ impl World {
             workspaces: &self.workspaces,
             backends: &backends,
             attempts: &self.store,
+            turns: &self.store.inner,
             records: &self.store,
             objects: &self.store.inner,
             views: &self.store.inner,
             clock: &clock(),
             task_ids: &self.ids,
+            laps: &Laps::start(&CountingStopwatch::default()),
         })
     }
 

@@ -14,6 +14,7 @@ use isobox_domain::policy::ViewLimit;
 use isobox_domain::promotion::{Candidate, PromotionPlan, PromotionRefusal, Repetition, TargetFacts};
 use isobox_domain::record::TaskRecord;
 use isobox_domain::report::{Finding, PromotionReport};
+use isobox_domain::source::SnapshotDifference;
 use isobox_domain::task_state::Standing;
 use isobox_ports::{Attempts, Clock, IndexMode, ObjectStore, Promotion, RecordLog, TrustedRepository, Views};
 
@@ -111,15 +112,26 @@ fn plan(ports: &Ports<'_>, request: &PromotionRequest) -> Result<PromotionPlan, 
     let events = ports.records.events(&request.digest)?;
     let events: Vec<(ContentId, Event)> = events.into_iter().map(|stored| (stored.id, stored.event)).collect();
     let candidate = Candidate { record: &request.record, id: request.digest, events: &events };
-    let target = TargetFacts { source: ports.repository.source()?, cleanliness: ports.repository.cleanliness()? };
+    let target = TargetFacts {
+        source: ports.repository.source()?,
+        cleanliness: ports.repository.cleanliness()?,
+        snapshot: snapshot(ports, &request.record)?,
+    };
     PromotionPlan::make(&candidate, &target, request.repetition).map_err(|why| refusal(why, request))
+}
+
+/// Where the repository is not in the state of the snapshot that the Task started from, if it started from one.
+fn snapshot(ports: &Ports<'_>, record: &TaskRecord) -> Result<Option<SnapshotDifference>, Failure> {
+    let Some(snapshot) = &record.artifacts.source_snapshot else { return Ok(None) };
+    let lines = ports.objects.changes(snapshot)?;
+    Ok(Some(ports.repository.compare_snapshot(&record.source.commit, lines)?))
 }
 
 fn refusal(refusal: PromotionRefusal, request: &PromotionRequest) -> Failure {
     let failure = Failure::new(FailureKind::PromotionRefused, refusal.to_string());
     let failure = failure.with_hint(refusal.hint(&request.record, &request.flags));
     match refusal {
-        PromotionRefusal::Dirty { first, count, .. } => {
+        PromotionRefusal::Dirty { first, count, .. } | PromotionRefusal::OtherSnapshot { first, count, .. } => {
             let rest = count.saturating_sub(first.len() as u64);
             let more = (rest > 0).then(|| format!("… and {rest} more"));
             failure.because(first.into_iter().chain(more).collect::<Vec<_>>().join("\n"))

@@ -152,7 +152,7 @@ fn length(objects: &dyn ObjectStore, record: &TaskRecord) -> Result<u64, StoreEr
     let outputs = [artifacts.stdout, artifacts.stderr, artifacts.patch, artifacts.workspace_git];
     let imported = [artifacts.v1_record, artifacts.v1_files];
     let mut bytes: u64 = outputs.into_iter().chain(imported).flatten().map(|content| content.length).sum();
-    if let Some(set) = artifacts.change_set {
+    for set in artifacts.change_sets() {
         bytes += set.length;
         for line in objects.changes(&set)? {
             let Ok(ChangeLine::Change(change)) = line else { continue };

@@ -95,9 +95,8 @@ fn record_interruption(
     record.artifacts.stdout = attempt.salvage(Role::Stdout)?.filter(|output| output.length > 0);
     record.artifacts.stderr = attempt.salvage(Role::Stderr)?.filter(|output| output.length > 0);
     let captured = match (&place, &launched) {
-        (Some(place), Some(launched)) => {
-            attempt::capture(ports.workspaces, &*attempt, &mut record, place, &launched.mount)
-        }
+        (Some(place), Some(launched)) => attempt::take_in_snapshot(ports.workspaces, &*attempt, &mut record, place)
+            .and_then(|()| attempt::capture(ports.workspaces, &*attempt, &mut record, place, &launched.mount)),
         _ => Ok(()),
     };
     settle_fate(ports, &mut record, place.as_deref(), launched, captured);

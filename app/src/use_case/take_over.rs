@@ -96,9 +96,9 @@ fn record_of(source: &Source<'_>, entry: &RecordEntry) -> Result<TaskRecord, Sto
     if (record.task, record.attempt) != (entry.task, entry.attempt) {
         return Err(Stopped::Refused(format!("its record is of {}, attempt {}", record.task, record.attempt)));
     }
-    if let Some(change_set) = &record.artifacts.change_set {
+    for change_set in record.artifacts.change_sets() {
         // That it is what the record says of it.
-        source.objects.changes(change_set).map(drop).map_err(refused)?;
+        source.objects.changes(&change_set).map(drop).map_err(refused)?;
     }
     Ok(record)
 }

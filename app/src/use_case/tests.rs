@@ -6,3 +6,4 @@ mod open_tasks;
 mod promotions;
 mod prunes;
 mod recoveries;
+mod snapshots;

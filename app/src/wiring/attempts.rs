@@ -3,6 +3,7 @@
 use super::told_workspaces::ToldWorkspaces;
 use super::{Project, Store, clock, open_records};
 use crate::output::console::Console;
+use crate::use_case::laps::Laps;
 use crate::use_case::{attempt, promote, recover, settle};
 use isobox_host::RandomTaskIds;
 use isobox_ports::RuntimeBackend;
@@ -14,6 +15,7 @@ impl Project {
         &self,
         console: Console,
         store: &Store,
+        laps: &Laps<'_>,
         act: impl FnOnce(&attempt::Ports<'_>) -> T,
     ) -> T {
         let backends: [&dyn RuntimeBackend; 2] = [&self.backends.0, &self.backends.1];
@@ -22,11 +24,13 @@ impl Project {
             workspaces: &self.told_workspaces(console),
             backends: &backends,
             attempts: store.store(),
+            turns: store.store(),
             records: store.store(),
             objects: store.store(),
             views: store.views(),
             clock: clock(),
             task_ids: &RandomTaskIds,
+            laps,
         })
     }
 

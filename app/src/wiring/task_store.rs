@@ -6,14 +6,17 @@ use crate::failure::{Failure, FailureKind};
 use crate::use_case::{find, repair};
 use isobox_domain::escape::Escaped;
 use isobox_domain::task_id::TaskSelector;
-use isobox_ports::{Archiver, Attempts, Measurer, ObjectStore, OpenAttempts, RecordLog, Verifier};
+use isobox_ports::{Archiver, Attempts, Measurer, ObjectStore, OpenAttempts, RecordLog, Turns, Verifier};
 use isobox_store::FsArchive;
 use std::path::{Path, PathBuf};
 
 /// Everything that keeps records.
-pub(super) trait TaskStore: Attempts + RecordLog + ObjectStore + OpenAttempts + Verifier + Archiver {}
+pub(super) trait TaskStore:
+    Attempts + RecordLog + ObjectStore + OpenAttempts + Turns + Verifier + Archiver
+{
+}
 
-impl<T: Attempts + RecordLog + ObjectStore + OpenAttempts + Verifier + Archiver> TaskStore for T {}
+impl<T: Attempts + RecordLog + ObjectStore + OpenAttempts + Turns + Verifier + Archiver> TaskStore for T {}
 
 /// A Task Store that is there, with its views.
 pub(crate) struct Store {

@@ -36,6 +36,16 @@ impl Workspaces for ToldWorkspaces<'_> {
         self.inner.create(reserved, request)
     }
 
+    fn add_snapshot(&self, state: &[u8], request: &WorkspaceRequest<'_>) -> Result<(), WorkspaceError> {
+        let _working = Working::start(self.console, "taking along what is not committed");
+        self.inner.add_snapshot(state, request)
+    }
+
+    fn snapshot(&self, state: &[u8], sink: &mut dyn CaptureSink) -> Result<(), WorkspaceError> {
+        let _working = Working::start(self.console, "storing what is not committed");
+        self.inner.snapshot(state, sink)
+    }
+
     fn capture(
         &self,
         state: &[u8],

@@ -1,40 +1,11 @@
 //! `reject`, `stop`, `wait`, `rerun`, `workspace`, and the states of `list`.
 
-use crate::support::{assert_told, document, tool};
-use isobox_tests::{Outcome, Project, User, ignored, outcome};
+use crate::support::{Running, assert_told, document, tool};
+use isobox_tests::{Project, User, ignored, outcome};
 use serde_json::{Value, json};
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, Stdio};
-
-/// A task that runs until its standard input ends or it is told to end, and its id.
-struct Running {
-    child: Child,
-    task: String,
-}
-
-impl Running {
-    /// Starts a tool call of `script`.
-    fn start(project: &Project, script: &str) -> Self {
-        let mut command = project.isobox_command(&["tool", "--", "sh", "-c", script]);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().expect("start isobox");
-        let mut line = String::new();
-        let stderr = child.stderr.as_mut().expect("standard error");
-        // One byte at a time, so that what follows stays for whoever reads on.
-        while !line.ends_with('\n') {
-            let mut byte = [0];
-            stderr.read_exact(&mut byte).expect("a first line");
-            line.push(byte[0].into());
-        }
-        let task = line.split([' ', ':']).find(|word| word.starts_with("task-")).expect("an id").to_owned();
-        Self { child, task }
-    }
-
-    fn wait(self) -> Outcome {
-        outcome(self.child.wait_with_output().expect("wait for isobox"))
-    }
-}
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
 
 fn listed(project: &Project, task: &str) -> Value {
     let list = document(&project.isobox(&["list", "--json"]));

@@ -1,19 +1,12 @@
 //! `isobox policy`, and a user's own policy as a ceiling.
 
-use crate::support::{assert_told, document};
+use crate::support::{assert_told, document, user_policy};
 use isobox_tests::{Project, User};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 const HEAD: &str = "api_version: isobox.dev/v1alpha1\nkind: ProjectPolicy\ntool_call:\n  enabled: true\n";
-
-fn user_policy(project: &Project, text: &str) {
-    let folder = project.home().join(".config/isobox");
-    fs::create_dir_all(&folder).expect("a folder");
-    fs::write(folder.join("config.yaml"), format!("api_version: isobox.dev/v1alpha1\nkind: UserPolicy\n{text}"))
-        .expect("write");
-}
 
 #[test]
 fn every_mistake_is_told_at_once_with_its_place() {

@@ -70,7 +70,8 @@ impl TrustedPolicies {
 }
 
 /// The keys, by how much they can weaken a Sandbox: the last one most.
-const BY_WEIGHT: [&str; 9] = [
+const BY_WEIGHT: [&str; 10] = [
+    "tasks.max",
     "records.views",
     "preflight.rules",
     "tool_call.enabled",

@@ -53,7 +53,7 @@ impl BackendChoice {
 
 impl ProjectPolicy {
     /// Every key that has more than one value, with the value that holds.
-    pub fn values(&self) -> [(&'static str, Value); 9] {
+    pub fn values(&self) -> [(&'static str, Value); 10] {
         let sandbox = &self.sandbox;
         let views = match self.views {
             ViewLimit::Newest(count) => count.to_string(),
@@ -73,6 +73,7 @@ impl ProjectPolicy {
             ("filesystem.read", Value::List(read.collect())),
             ("preflight.rules", Value::List(rules.collect())),
             ("records.views", Value::Word(views)),
+            ("tasks.max", Value::Word(self.tasks.to_string())),
         ]
     }
 }
@@ -90,7 +91,7 @@ mod tests {
         let mut policy = ProjectPolicy::default();
         let entries: [&[u8]; 5] = [b"/a", b"/a\", \"/b", b"/a, /b]\nx", b" ", b"\\x22"];
         policy.sandbox.read = entries.map(<[u8]>::to_vec).to_vec();
-        let [.., (_, value), _, _] = policy.values();
+        let [.., (_, value), _, _, _] = policy.values();
         let expected = r#"["/a", "/a\x22, \x22/b", "/a, /b]\nx", " ", "\\x22"]"#;
         assert_eq!(value.to_string(), expected);
         for (key, value) in policy.values() {

@@ -1,7 +1,7 @@
 //! What a policy file says, key by key, and what a user's own file leaves of what a project's asks for.
 
 use super::{
-    BackendChoice, BackendName, NetworkAccess, PathMode, ProjectPolicy, SandboxPolicy, ToolCalls, ViewLimit,
+    BackendChoice, BackendName, NetworkAccess, PathMode, ProjectPolicy, SandboxPolicy, TaskLimit, ToolCalls, ViewLimit,
     WorkspaceExposure,
 };
 use crate::preflight::PreflightRule;
@@ -27,6 +27,8 @@ pub struct WrittenPolicy {
     pub preflight: Option<Vec<PreflightRule>>,
     /// `records.views`.
     pub views: Option<ViewLimit>,
+    /// `tasks.max`.
+    pub tasks: Option<TaskLimit>,
 }
 
 /// A value that a project asks for and a user's own policy does not allow.
@@ -39,7 +41,7 @@ pub struct Widening {
 impl WrittenPolicy {
     /// The policy of a project: what is not written has its most restrictive value.
     pub fn resolved(self) -> ProjectPolicy {
-        let ProjectPolicy { tool_calls, sandbox, preflight, views } = ProjectPolicy::default();
+        let ProjectPolicy { tool_calls, sandbox, preflight, views, tasks } = ProjectPolicy::default();
         ProjectPolicy {
             tool_calls: self.tool_calls.unwrap_or(tool_calls),
             sandbox: SandboxPolicy {
@@ -53,6 +55,7 @@ impl WrittenPolicy {
             },
             preflight: self.preflight.unwrap_or(preflight),
             views: self.views.unwrap_or(views),
+            tasks: self.tasks.unwrap_or(tasks),
         }
     }
 
@@ -79,6 +82,7 @@ impl WrittenPolicy {
         note("filesystem.expose_workspace", lower(&mut sandbox.workspace, self.workspace, &exposures));
         note("records.views", lower_views(&mut asked.views, self.views));
         note("preflight.rules", add_rules(&mut asked.preflight, self.preflight.as_deref()));
+        note("tasks.max", asked.tasks.lower(self.tasks));
         narrowed
     }
 }

@@ -58,6 +58,18 @@ pub enum PromotionRefusal {
         /// How many there are.
         count: u64,
     },
+    /// The task started from uncommitted changes, and the repository does not have the same.
+    #[error(
+        "trusted repository {target} has other uncommitted changes than the task started from: {}", counted_paths(*count)
+    )]
+    OtherSnapshot {
+        /// The target's path, escaped for people.
+        target: String,
+        /// Some of the paths that differ, escaped for people.
+        first: Vec<String>,
+        /// How many there are.
+        count: u64,
+    },
     /// The result was promoted before.
     #[error("the task was promoted before, into {host_path} at {}", at)]
     PromotedBefore {
@@ -121,6 +133,10 @@ impl PromotionRefusal {
             Self::OtherBranch { expected, .. } => format!("check out {expected}, then promote again"),
             Self::Dirty { .. } => format!(
                 "stash them (`git stash -u`) or remove them, then promote again; or commit them, then `isobox rerun --current{task}`"
+            ),
+            Self::OtherSnapshot { .. } => format!(
+                "bring these paths back to what they were, then promote again; or `isobox rerun --current --allow-dirty{task}`, \
+                 which starts from what is there now"
             ),
             Self::PromotedBefore { .. } => "pass --again to promote it once more".into(),
             Self::Rejected { .. } => {

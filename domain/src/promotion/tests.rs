@@ -60,7 +60,7 @@ pub(crate) fn record() -> TaskRecord {
 }
 
 fn target() -> TargetFacts {
-    TargetFacts { source: source(), cleanliness: Cleanliness::Clean }
+    TargetFacts { source: source(), cleanliness: Cleanliness::Clean, snapshot: None }
 }
 
 fn plan(record: &TaskRecord, target: &TargetFacts) -> Result<PromotionPlan, PromotionRefusal> {

@@ -1,6 +1,6 @@
-//! What every implementation of [`Clock`] and [`TaskIds`] keeps.
+//! What every implementation of [`Clock`], [`Stopwatch`] and [`TaskIds`] keeps.
 
-use crate::{Clock, TaskIds};
+use crate::{Clock, Stopwatch, TaskIds};
 use isobox_domain::timestamp::Timestamp;
 use libtest_mimic::Trial;
 use std::collections::HashSet;
@@ -13,6 +13,17 @@ pub fn clock_cases<C: Clock + 'static>(name: &str, clock: fn() -> C) -> Vec<Tria
         Ok(())
     };
     vec![Trial::test(format!("{name}::clock::now_lies_in_the_years_2000_to_2199"), in_range)]
+}
+
+/// The suite of stopwatches, as tests of `name`.
+pub fn stopwatch_cases<S: Stopwatch + 'static>(name: &str, stopwatch: fn() -> S) -> Vec<Trial> {
+    let only_on = move || {
+        let stopwatch = stopwatch();
+        let looks: Vec<u64> = (0..1000).map(|_| stopwatch.elapsed_us()).collect();
+        assert!(looks.is_sorted(), "{looks:?}");
+        Ok(())
+    };
+    vec![Trial::test(format!("{name}::stopwatch::a_later_look_never_reads_less"), only_on)]
 }
 
 /// The suite of names, as tests of `name`.

@@ -25,6 +25,7 @@ pub mod repository;
 pub mod runtime_backend;
 pub mod sample;
 pub mod store;
+pub mod turns;
 pub mod update_targets;
 pub mod v1_directories;
 pub mod v1_format;

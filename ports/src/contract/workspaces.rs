@@ -2,7 +2,7 @@
 
 use crate::fake::RecordingSink;
 use crate::{Workspace, WorkspaceError, WorkspaceForm, WorkspaceRequest, Workspaces};
-use isobox_domain::change::{ChangeLine, Mode, NotCapturedReason};
+use isobox_domain::change::{Change, ChangeKind, ChangeLine, Mode, NotCapturedReason};
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::WorkspaceSource;
 use libtest_mimic::{Failed, Trial};
@@ -41,6 +41,9 @@ pub trait WorkspacesFixture {
 
     /// The directory that holds everything of the source.
     fn source_root(&self) -> PathBuf;
+
+    /// Puts a file into the working tree of the source, or takes one away.
+    fn edit_source(&self, path: &[u8], content: Option<&[u8]>);
 }
 
 type Case = fn(&dyn WorkspacesFixture) -> Result<(), Failed>;
@@ -50,6 +53,9 @@ const CASES: &[(&str, Case)] = &[
     ("a_working_directory_that_the_commit_does_not_have_is_refused", missing_directory_is_refused),
     ("shares_no_inode_with_the_source", shares_no_inode),
     ("untouched_gives_no_line", untouched_gives_no_line),
+    ("with_a_snapshot_it_has_the_files_of_the_working_tree_and_is_captured_against_them", snapshot_is_the_base),
+    ("a_later_process_is_told_the_same_snapshot_whatever_became_of_the_workspace", snapshot_outlives_changes),
+    ("a_clean_source_gives_no_snapshot", clean_gives_no_snapshot),
     ("what_changed_is_captured_byte_for_byte_in_path_order", changes_are_captured),
     ("what_is_not_captured_is_a_line_that_says_why", not_captured_says_why),
     ("capturing_changes_nothing", capturing_changes_nothing),
@@ -104,6 +110,81 @@ fn shares_no_inode(fixture: &dyn WorkspacesFixture) -> Result<(), Failed> {
 
 fn untouched_gives_no_line(fixture: &dyn WorkspacesFixture) -> Result<(), Failed> {
     let workspace = create(fixture)?;
+    assert_eq!(capture(fixture.workspaces(), &workspace)?.lines, []);
+    Ok(())
+}
+
+/// A Workspace that began with a changed, an added and a deleted file.
+fn create_with_snapshot(fixture: &dyn WorkspacesFixture) -> Result<Workspace, Failed> {
+    fixture.edit_source(b"README.md", Some(b"not committed\r\n"));
+    fixture.edit_source(b"a/new", Some(b"\x00new"));
+    fixture.edit_source(b"data/empty", None);
+    let workspace = create(fixture)?;
+    let source = fixture.source();
+    let request = WorkspaceRequest { source: &source, form: WorkspaceForm::Copy };
+    fixture.workspaces().add_snapshot(&workspace.state, &request)?;
+    Ok(workspace)
+}
+
+fn snapshot(workspaces: &dyn Workspaces, workspace: &Workspace) -> Result<RecordingSink, Failed> {
+    let mut sink = RecordingSink::default();
+    workspaces.snapshot(&workspace.state, &mut sink)?;
+    Ok(sink)
+}
+
+fn assert_is_the_snapshot(sink: &RecordingSink) {
+    assert_eq!(sink.paths(), [&b"README.md"[..], b"a/new", b"data/empty"]);
+    assert_eq!(sink.after(b"README.md"), Some((Mode::File, b"not committed\r\n".to_vec())));
+    assert_eq!(sink.after(b"a/new"), Some((Mode::File, b"\x00new".to_vec())));
+    let kinds: Vec<_> = sink.changes().map(Change::kind).collect();
+    assert_eq!(kinds, [ChangeKind::Modified, ChangeKind::Added, ChangeKind::Deleted]);
+    let befores: Vec<_> =
+        sink.changes().map(|change| change.before.clone().and_then(|before| before.content)).collect();
+    let lengths: Vec<_> = befores.iter().map(|content| content.map(|content| content.length)).collect();
+    assert_eq!(lengths, [Some(7), None, Some(0)]);
+}
+
+fn snapshot_is_the_base(fixture: &dyn WorkspacesFixture) -> Result<(), Failed> {
+    let workspace = create_with_snapshot(fixture)?;
+    let mut expected: BTreeMap<_, _> =
+        FILES.iter().map(|(path, mode, content)| (path.to_vec(), (*mode, content.to_vec()))).collect();
+    expected.insert(b"README.md".to_vec(), (Mode::File, b"not committed\r\n".to_vec()));
+    expected.insert(b"a/new".to_vec(), (Mode::File, b"\x00new".to_vec()));
+    expected.remove(&b"data/empty"[..]);
+    assert_eq!(files(&root(&workspace)), expected);
+    assert_is_the_snapshot(&snapshot(fixture.workspaces(), &workspace)?);
+    assert_eq!(capture(fixture.workspaces(), &workspace)?.lines, []);
+    fs::write(root(&workspace).join("README.md"), "a line\n")?;
+    fs::remove_file(root(&workspace).join("a/new"))?;
+    fs::write(root(&workspace).join("data/empty"), "")?;
+    let captured = capture(fixture.workspaces(), &workspace)?;
+    let kinds: Vec<_> = captured.changes().map(|change| (change.path.as_bytes(), change.kind())).collect();
+    let expected: [(&[u8], _); 3] =
+        [(b"README.md", ChangeKind::Modified), (b"a/new", ChangeKind::Deleted), (b"data/empty", ChangeKind::Added)];
+    assert_eq!(kinds, expected, "as the commit is no longer as it began");
+    let before = captured.changes().next().and_then(|change| change.before.clone()).and_then(|before| before.content);
+    assert_eq!(before.map(|content| content.length), Some(15));
+    Ok(())
+}
+
+fn snapshot_outlives_changes(fixture: &dyn WorkspacesFixture) -> Result<(), Failed> {
+    let workspace = create_with_snapshot(fixture)?;
+    fs::remove_file(root(&workspace).join("a/new"))?;
+    fs::remove_file(root(&workspace).join("README.md"))?;
+    fixture.edit_source(b"README.md", Some(b"later\n"));
+    let later = fixture.later();
+    assert_is_the_snapshot(&snapshot(&*later, &workspace)?);
+    assert_eq!(capture(&*later, &workspace)?.paths(), [&b"README.md"[..], b"a/new"]);
+    later.dispose(&workspace.state)?;
+    nothing_is_left(fixture)
+}
+
+fn clean_gives_no_snapshot(fixture: &dyn WorkspacesFixture) -> Result<(), Failed> {
+    let workspace = create(fixture)?;
+    let source = fixture.source();
+    let request = WorkspaceRequest { source: &source, form: WorkspaceForm::Copy };
+    fixture.workspaces().add_snapshot(&workspace.state, &request)?;
+    assert_eq!(snapshot(fixture.workspaces(), &workspace)?.lines, []);
     assert_eq!(capture(fixture.workspaces(), &workspace)?.lines, []);
     Ok(())
 }

@@ -58,7 +58,7 @@ fn referred(state: &State, artifacts: &TaskArtifacts) -> Vec<(ContentKind, Conte
         (ContentKind::Archive, artifacts.v1_files),
     ];
     let own = own.into_iter().filter_map(|(kind, content)| Some((kind, content?)));
-    let lines = artifacts.change_set.and_then(|set| state.change_sets.get(&set.id)).into_iter().flatten();
+    let lines = artifacts.change_sets().filter_map(|set| state.change_sets.get(&set.id)).flatten();
     let files = lines.filter_map(|line| match line {
         ChangeLine::Change(change) => change.after.as_ref().map(|after| (ContentKind::File, after.content)),
         ChangeLine::NotCaptured(_) => None,

@@ -16,13 +16,14 @@ mod store;
 mod store_attempt;
 mod store_collection;
 mod store_compaction;
+mod turns;
 mod update_targets;
 mod workspace_cache;
 mod workspaces;
 
 pub use audit_keys::InMemoryAuditKeys;
 pub use installation::InMemoryInstallation;
-pub use machine::{CountingTaskIds, FixedClock};
+pub use machine::{CountingStopwatch, CountingTaskIds, FixedClock};
 pub use policy_pins::InMemoryPolicyPins;
 pub use project_files::InMemoryProjectFiles;
 pub use recording_sink::RecordingSink;

@@ -7,9 +7,10 @@ use crate::{
 };
 use isobox_domain::change::{Change, ChangeLine, Mode};
 use isobox_domain::content::{ContentId, ContentRef};
+use isobox_domain::git_oid::GitOid;
 use isobox_domain::repo_path::RepoPath;
-use isobox_domain::source::{Cleanliness, DirtyEntry, DirtyState, WorkspaceSource};
-use std::collections::HashSet;
+use isobox_domain::source::{Cleanliness, DirtyEntry, DirtyState, SnapshotDifference, WorkspaceSource};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::Read;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -85,6 +86,27 @@ impl TrustedRepository for InMemoryRepository {
         Ok(Cleanliness::Dirty { first, count: paths.len() as u64 })
     }
 
+    fn compare_snapshot(&self, _: &GitOid, snapshot: ChangeLines<'_>) -> Result<SnapshotDifference, RepositoryError> {
+        let lines = snapshot.collect::<Result<Vec<_>, _>>();
+        let lines = lines.map_err(|source| RepositoryError::Io { operation: "read the snapshot".into(), source })?;
+        let mut expected: BTreeMap<RepoPath, Option<(Mode, ContentId)>> =
+            self.committed.iter().map(|(path, file)| (path.clone(), Some(state_of(file)))).collect();
+        for line in lines {
+            if let ChangeLine::Change(change) = line {
+                expected.insert(change.path, change.after.map(|after| (after.mode, after.content.id)));
+            }
+        }
+        let files = self.files();
+        let paths: BTreeSet<_> = files.keys().chain(expected.keys()).collect();
+        let mut difference = SnapshotDifference::default();
+        for path in paths {
+            if files.get(path).map(state_of) != expected.get(path).copied().flatten() {
+                difference.add(path.as_bytes());
+            }
+        }
+        Ok(difference)
+    }
+
     fn begin_promotion(&self) -> Result<Box<dyn Promotion + '_>, RepositoryError> {
         let mut state = self.lock();
         if state.is_locked {
@@ -95,6 +117,10 @@ impl TrustedRepository for InMemoryRepository {
         let unfinished = state.receipt.clone().map(|receipt| Unfinished { receipt });
         Ok(Box::new(InMemoryPromotion { repository: self, unfinished }))
     }
+}
+
+fn state_of((mode, content): &(Mode, Vec<u8>)) -> (Mode, ContentId) {
+    (*mode, ContentId::new(*blake3::hash(content).as_bytes()))
 }
 
 struct InMemoryPromotion<'a> {

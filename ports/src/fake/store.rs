@@ -1,6 +1,7 @@
 //! A Task Store in memory.
 
 use super::store_attempt::{InMemoryAttempt, Left};
+use super::turns::Turnstile;
 use crate::{
     AppendError, Attempt, Attempts, Cause, ChangeLines, Content, ObjectStore, RecordLog, StoreError, StoreErrorKind,
     StoredEvent, View, Views,
@@ -24,6 +25,7 @@ pub struct InMemoryStore {
     state: Arc<Mutex<State>>,
     /// Told whenever an attempt is over.
     pub(super) ended: Arc<Condvar>,
+    pub(super) turnstile: Arc<Turnstile>,
 }
 
 #[derive(Debug, Default)]

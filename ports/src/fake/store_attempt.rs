@@ -44,6 +44,14 @@ impl Staged {
     }
 }
 
+/// What is taken once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Taken {
+    Role(Role),
+    Capture,
+    Snapshot,
+}
+
 #[derive(Debug)]
 pub(super) struct InMemoryAttempt {
     store: InMemoryStore,
@@ -51,7 +59,7 @@ pub(super) struct InMemoryAttempt {
     /// `None` once it has ended.
     left: Option<Left>,
     staged: Shared<Staged>,
-    taken: Mutex<HashSet<Option<Role>>>,
+    taken: Mutex<HashSet<Taken>>,
 }
 
 impl InMemoryAttempt {
@@ -94,8 +102,8 @@ impl InMemoryAttempt {
             .flatten()
             .all(|content| staged.objects.contains_key(&content.id) || state.objects.contains_key(&content.id));
         let has_changes = artifacts
-            .change_set
-            .is_none_or(|set| staged.change_sets.contains_key(&set.id) || state.change_sets.contains_key(&set.id));
+            .change_sets()
+            .all(|set| staged.change_sets.contains_key(&set.id) || state.change_sets.contains_key(&set.id));
         if has_contents && has_changes {
             return Ok(());
         }
@@ -110,9 +118,9 @@ impl InMemoryAttempt {
         state.change_sets.extend(staged.change_sets);
     }
 
-    fn take(&self, what: Option<Role>) -> Result<(), StoreError> {
+    fn take(&self, what: Taken) -> Result<(), StoreError> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        if what == Some(Role::File) || taken.insert(what) {
+        if what == Taken::Role(Role::File) || taken.insert(what) {
             return Ok(());
         }
         Err(store_error(StoreErrorKind::Io, "stage in", "it was staged before in this attempt"))
@@ -155,26 +163,25 @@ impl Attempt for InMemoryAttempt {
     }
 
     fn stage(&self, role: Role) -> Result<Box<dyn ObjectWriter>, StoreError> {
-        self.take(Some(role))?;
+        self.take(Taken::Role(role))?;
         let (written, staged) = (Arc::clone(&self.left().written), Arc::clone(&self.staged));
         Ok(Box::new(InMemoryWriter { role, bytes: Vec::new(), written, staged }))
     }
 
     fn salvage(&self, role: Role) -> Result<Option<ContentRef>, StoreError> {
-        self.take(Some(role))?;
+        self.take(Taken::Role(role))?;
         let written = hold(&self.left().written).get(&role).cloned();
         Ok(written.map(|bytes| hold(&self.staged).add(bytes)))
     }
 
     fn capture_sink(&self) -> Result<Box<dyn CaptureSink>, StoreError> {
-        self.take(None)?;
-        Ok(Box::new(InMemorySink {
-            staged: Arc::clone(&self.staged),
-            lines: Vec::new(),
-            summary: ChangeSummary::default(),
-            patch: Vec::new(),
-            workspace_git: Vec::new(),
-        }))
+        self.take(Taken::Capture)?;
+        Ok(Box::new(InMemorySink::new(&self.staged)))
+    }
+
+    fn snapshot_sink(&self) -> Result<Box<dyn CaptureSink>, StoreError> {
+        self.take(Taken::Snapshot)?;
+        Ok(Box::new(InMemorySink::new(&self.staged)))
     }
 
     fn discard(mut self: Box<Self>) -> Result<(), StoreError> {
@@ -218,6 +225,13 @@ struct InMemorySink {
     summary: ChangeSummary,
     patch: Vec<u8>,
     workspace_git: Vec<u8>,
+}
+
+impl InMemorySink {
+    fn new(staged: &Shared<Staged>) -> Self {
+        let (lines, summary) = (Vec::new(), ChangeSummary::default());
+        Self { staged: Arc::clone(staged), lines, summary, patch: Vec::new(), workspace_git: Vec::new() }
+    }
 }
 
 impl CaptureSink for InMemorySink {

@@ -32,8 +32,8 @@ fn reached(state: &State, record: &TaskRecord) -> Vec<ContentId> {
     let outputs = [artifacts.stdout, artifacts.stderr, artifacts.patch, artifacts.workspace_git];
     let imported = [artifacts.v1_record, artifacts.v1_files];
     let mut all: Vec<_> = outputs.into_iter().chain(imported).flatten().map(|content| content.id).collect();
-    let lines = artifacts.change_set.and_then(|set| state.change_sets.get(&set.id));
-    all.extend(lines.into_iter().flatten().filter_map(|line| match line {
+    let lines = artifacts.change_sets().filter_map(|set| state.change_sets.get(&set.id));
+    all.extend(lines.flatten().filter_map(|line| match line {
         ChangeLine::Change(change) => change.after.as_ref().map(|after| after.content.id),
         ChangeLine::NotCaptured(_) => None,
     }));

@@ -5,7 +5,7 @@ use isobox_domain::change::{After, Before, Change, ChangeLine, Mode, NotCaptured
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::repo_path::RepoPath;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -13,6 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Files by their path: kind and content.
 pub type Files = BTreeMap<RepoPath, (Mode, Vec<u8>)>;
@@ -21,20 +22,33 @@ pub type Files = BTreeMap<RepoPath, (Mode, Vec<u8>)>;
 /// `.gitignore` and writes no patch.
 pub struct DirectoryWorkspaces {
     files: Files,
+    /// The working tree, where it is not as committed.
+    uncommitted: Mutex<Option<Files>>,
     root: PathBuf,
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
+/// What Workspaces began with, by their states, which are never the same: a later instance finds it here.
+static SNAPSHOTS: Mutex<BTreeMap<Vec<u8>, Files>> = Mutex::new(BTreeMap::new());
 
 impl DirectoryWorkspaces {
     /// Workspaces with `files` (no submodule among them) below the absolute directory `root`.
     pub fn new(files: Files, root: PathBuf) -> Self {
-        Self { files, root }
+        Self { files, uncommitted: Mutex::default(), root }
     }
 
-    fn write(&self, root: &Path) -> io::Result<()> {
+    /// Says what the working tree of the source holds from now on, committed or not.
+    pub fn edit_source(&self, files: Files) {
+        *hold(&self.uncommitted) = Some(files);
+    }
+
+    fn began_with(&self, state: &[u8]) -> Files {
+        hold(&SNAPSHOTS).get(state).unwrap_or(&self.files).clone()
+    }
+
+    fn write(files: &Files, root: &Path) -> io::Result<()> {
         fs::create_dir_all(root.join(".git"))?;
-        for (path, (mode, content)) in &self.files {
+        for (path, (mode, content)) in files {
             let file = root.join(OsStr::from_bytes(path.as_bytes()));
             fs::create_dir_all(file.parent().unwrap_or(root))?;
             if *mode == Mode::Symlink {
@@ -48,7 +62,7 @@ impl DirectoryWorkspaces {
         Ok(())
     }
 
-    fn compare(&self, root: &Path, sink: &mut dyn CaptureSink) -> Result<(), Cause> {
+    fn compare(began: &Files, root: &Path, sink: &mut dyn CaptureSink) -> Result<(), Cause> {
         let mut lines: BTreeMap<Vec<u8>, ChangeLine> = BTreeMap::new();
         let mut found = Files::new();
         let mut pending = vec![root.to_owned()];
@@ -68,14 +82,8 @@ impl DirectoryWorkspaces {
                 }
             }
         }
-        for path in found.keys().chain(self.files.keys()) {
-            let (before, after) = (self.files.get(path), found.get(path));
-            if before != after {
-                let before = before.map(|(mode, content)| before_of(*mode, content));
-                let after = after.map(|(mode, content)| after_of(*mode, content, sink)).transpose()?;
-                let change = Change { path: path.clone(), before, after, renamed_from: None, submodule: None };
-                lines.insert(path.as_bytes().to_vec(), ChangeLine::Change(change));
-            }
+        for change in changes(began, &found, sink)? {
+            lines.insert(change.path.as_bytes().to_vec(), ChangeLine::Change(change));
         }
         lines.into_values().try_for_each(|line| sink.line(line))
     }
@@ -108,17 +116,34 @@ impl Workspaces for DirectoryWorkspaces {
             return Err(WorkspaceError::not_committed(directory, &request.source.commit));
         }
         let host_path = container(reserved).join("root");
-        self.write(&host_path).map_err(|e| failure("write the workspace", e))?;
+        Self::write(&self.files, &host_path).map_err(|e| failure("write the workspace", e))?;
         Ok(Workspace { mount: WorkspaceMount::Directory { host_path }, state: reserved.to_vec(), notices: vec![] })
+    }
+
+    fn add_snapshot(&self, state: &[u8], _request: &WorkspaceRequest<'_>) -> Result<(), WorkspaceError> {
+        let Some(files) = hold(&self.uncommitted).clone() else { return Ok(()) };
+        let root = container(state).join("root");
+        let written = fs::remove_dir_all(&root).and_then(|()| Self::write(&files, &root));
+        written.map_err(|e| failure("put the snapshot into the workspace", e))?;
+        hold(&SNAPSHOTS).insert(state.to_vec(), files);
+        Ok(())
+    }
+
+    fn snapshot(&self, state: &[u8], sink: &mut dyn CaptureSink) -> Result<(), WorkspaceError> {
+        let changes = changes(&self.files, &self.began_with(state), sink);
+        let changes = changes.map_err(|e| failure("read the snapshot", e))?;
+        let told = changes.into_iter().map(ChangeLine::Change).try_for_each(|line| sink.line(line));
+        told.map_err(|e| failure("tell the snapshot", e))
     }
 
     fn capture(
         &self,
-        _state: &[u8],
+        state: &[u8],
         mounted: &WorkspaceMount,
         sink: &mut dyn CaptureSink,
     ) -> Result<(), WorkspaceError> {
-        self.compare(mounted.host_path(), sink).map_err(|e| failure("capture the workspace", e))
+        Self::compare(&self.began_with(state), mounted.host_path(), sink)
+            .map_err(|e| failure("capture the workspace", e))
     }
 
     fn dispose(&self, state: &[u8]) -> Result<(), WorkspaceError> {
@@ -133,6 +158,25 @@ impl Workspaces for DirectoryWorkspaces {
     fn retain(&self, state: &[u8]) -> Result<PathBuf, WorkspaceError> {
         Ok(container(state).join("root"))
     }
+}
+
+fn hold<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What is different, in ascending order of paths.
+fn changes(began: &Files, found: &Files, sink: &mut dyn CaptureSink) -> Result<Vec<Change>, Cause> {
+    let paths: BTreeSet<_> = found.keys().chain(began.keys()).collect();
+    let mut changes = Vec::new();
+    for path in paths {
+        let (before, after) = (began.get(path), found.get(path));
+        if before != after {
+            let before = before.map(|(mode, content)| before_of(*mode, content));
+            let after = after.map(|(mode, content)| after_of(*mode, content, sink)).transpose()?;
+            changes.push(Change { path: path.clone(), before, after, renamed_from: None, submodule: None });
+        }
+    }
+    Ok(changes)
 }
 
 fn container(state: &[u8]) -> PathBuf {

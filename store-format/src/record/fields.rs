@@ -123,7 +123,7 @@ pub(super) fn encode_artifacts(map: &mut MapEncoder, artifacts: &TaskArtifacts) 
         map.field(1).reference(stderr);
     }
     if let Some(set) = &artifacts.change_set {
-        map.field(2).array(3).id(&set.id).uint(set.length).summary(&set.summary);
+        encode_change_set_ref(map.field(2), set);
     }
     if let Some(patch) = &artifacts.patch {
         map.field(3).reference(patch);
@@ -134,6 +134,13 @@ pub(super) fn encode_artifacts(map: &mut MapEncoder, artifacts: &TaskArtifacts) 
             map.field(key).reference(artifact);
         }
     }
+    if let Some(set) = &artifacts.source_snapshot {
+        encode_change_set_ref(map.field(7), set);
+    }
+}
+
+fn encode_change_set_ref(encoder: &mut Encoder, set: &ChangeSetRef) {
+    encoder.array(3).id(&set.id).uint(set.length).summary(&set.summary);
 }
 
 pub(super) fn decode_artifacts(decoder: &mut Decoder<'_>) -> Result<TaskArtifacts, DecodeError> {
@@ -146,6 +153,7 @@ pub(super) fn decode_artifacts(decoder: &mut Decoder<'_>) -> Result<TaskArtifact
         workspace_git: map.find(4)?.map(Decoder::reference).transpose()?,
         v1_record: map.find(5)?.map(Decoder::reference).transpose()?,
         v1_files: map.find(6)?.map(Decoder::reference).transpose()?,
+        source_snapshot: map.find(7)?.map(decode_change_set_ref).transpose()?,
     };
     map.end()?;
     Ok(artifacts)

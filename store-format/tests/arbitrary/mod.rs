@@ -148,10 +148,10 @@ fn summary() -> impl Strategy<Value = ChangeSummary> {
 }
 
 fn artifacts() -> impl Strategy<Value = TaskArtifacts> {
-    let set = (id(), any::<u64>(), summary()).prop_map(|(id, length, summary)| ChangeSetRef { id, length, summary });
+    let set = || (id(), any::<u64>(), summary()).prop_map(|(id, length, summary)| ChangeSetRef { id, length, summary });
     let any_of = || option::of(reference());
-    (any_of(), any_of(), option::of(set), any_of(), any_of(), any_of(), any_of()).prop_map(
-        |(stdout, stderr, change_set, patch, workspace_git, v1_record, v1_files)| TaskArtifacts {
+    (any_of(), any_of(), option::of(set()), any_of(), any_of(), any_of(), any_of(), option::of(set())).prop_map(
+        |(stdout, stderr, change_set, patch, workspace_git, v1_record, v1_files, source_snapshot)| TaskArtifacts {
             stdout,
             stderr,
             change_set,
@@ -159,6 +159,7 @@ fn artifacts() -> impl Strategy<Value = TaskArtifacts> {
             workspace_git,
             v1_record,
             v1_files,
+            source_snapshot,
         },
     )
 }

@@ -143,6 +143,13 @@ pub(crate) fn record() -> TaskRecord {
     }
 }
 
+/// A record of an attempt that began with uncommitted changes.
+pub(crate) fn record_with_snapshot() -> TaskRecord {
+    let summary = ChangeSummary { added: 5, modified: 6, deleted: 7, not_captured: 0 };
+    let source_snapshot = Some(ChangeSetRef { id: id(0x37), length: 300, summary });
+    TaskRecord { artifacts: TaskArtifacts { source_snapshot, ..record().artifacts }, ..record() }
+}
+
 /// A record with no optional field: an attempt of which only the request is known.
 pub(crate) fn imported_record() -> TaskRecord {
     TaskRecord {

@@ -16,6 +16,7 @@ mod marks;
 mod old;
 mod own_git;
 mod renames;
+pub(crate) mod snapshot;
 mod tar;
 mod tree;
 mod walk;
@@ -47,6 +48,8 @@ pub(crate) struct MadeFrom<'a> {
     pub(crate) base: &'a Path,
     /// See `stat_cache.rs`.
     pub(crate) stat_cache: &'a Path,
+    /// See `snapshot/kept.rs`; often not there. No overlay has one.
+    pub(crate) snapshot: Option<&'a Path>,
 }
 
 /// Reads what changed in the Workspace made from `made_from`, mounted as `mounted`, into `sink`. Every process that could
@@ -67,7 +70,7 @@ pub(crate) fn capture(
     };
     let tree = Tree::open(mounted).map_err(|error| failure(&format!("read the workspace at {shown}"), error))?;
     let place = Place { host_path, tree, stat_cache: made_from.stat_cache, packs: &base.packs, hash };
-    capture_place(&place, BaseContent::new(&base, repository), sink)
+    capture_place(&place, BaseContent::new(&base, repository, made_from.snapshot), sink)
 }
 
 /// Where a Workspace lies, and what it was made from.

@@ -17,7 +17,7 @@ mod prepare;
 mod settle;
 mod site;
 mod survey;
-mod target;
+pub(crate) mod target;
 mod trouble;
 
 use crate::GixRepository;

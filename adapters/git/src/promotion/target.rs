@@ -15,11 +15,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// The working tree and what of its repository decides how files are compared.
-pub(super) struct Target<'git> {
+pub(crate) struct Target<'git> {
     /// Its root.
     pub(super) root: Dir,
     /// Whether the file system keeps executable bits: `core.fileMode`.
-    pub(super) trusts_exec_bit: bool,
+    pub(crate) trusts_exec_bit: bool,
     git: &'git gix::Repository,
     git_directories: Vec<(u64, u64)>,
     conversion: RefCell<Option<(Pipeline<'git>, IndexPersistedOrInMemory)>>,
@@ -27,7 +27,7 @@ pub(super) struct Target<'git> {
 
 impl<'git> Target<'git> {
     /// Opens the working tree at `root_path`. `git` knows no filter driver.
-    pub(super) fn open(git: &'git gix::Repository, root_path: &Path) -> io::Result<Self> {
+    pub(crate) fn open(git: &'git gix::Repository, root_path: &Path) -> io::Result<Self> {
         let mut git_directories = Vec::new();
         for host_path in [git.git_dir(), git.common_dir()] {
             let stat = Dir::open(host_path)?.stat_self()?;
@@ -54,7 +54,7 @@ impl<'git> Target<'git> {
     }
 
     /// The blob that `file` at `path` stands for, by the repository's conversions without filter drivers.
-    pub(super) fn normalised_oid(&self, path: &RepoPath, file: File) -> io::Result<GitOid> {
+    pub(crate) fn normalised_oid(&self, path: &RepoPath, file: File) -> io::Result<GitOid> {
         self.convert(path, file, |git, content| content.oid(git).map(|oid| oid::from_gix(&oid)))
     }
 

@@ -5,6 +5,7 @@
 //!     root/                               the Workspace as the workload sees it, with its `.git`
 //!     stat-cache                          see stat_cache.rs
 //!     base                                see base.rs
+//!     snapshot/                           with uncommitted changes of the source: see capture/snapshot/kept.rs
 //! ```
 //!
 //! That is a copy. Of a Workspace that is an overlay the directory itself is the place where it is mounted:
@@ -155,6 +156,11 @@ impl Layout {
     pub(crate) fn shown(&self) -> String {
         let host_path = if self.over.is_some() { self.container.clone() } else { self.root() };
         Escaped::path(&host_path).to_string()
+    }
+
+    /// The Dirty Source Snapshot.
+    pub(crate) fn snapshot(&self) -> PathBuf {
+        self.container.join("snapshot")
     }
 }
 

@@ -170,6 +170,14 @@ impl Workspaces for GixWorkspaces {
         Ok(Workspace { mount: WorkspaceMount::Overlay(overlay), state: layout.encode(), notices })
     }
 
+    fn add_snapshot(&self, state: &[u8], request: &WorkspaceRequest<'_>) -> Result<(), WorkspaceError> {
+        capture::snapshot::take(&self.repository, &layout(state)?, &request.source.commit)
+    }
+
+    fn snapshot(&self, state: &[u8], sink: &mut dyn CaptureSink) -> Result<(), WorkspaceError> {
+        capture::snapshot::tell(&self.repository, &layout(state)?, sink)
+    }
+
     fn capture(
         &self,
         state: &[u8],
@@ -180,13 +188,13 @@ impl Workspaces for GixWorkspaces {
         match (mounted, layout.over()) {
             (WorkspaceMount::Overlay(overlay), Some(over)) => {
                 let held = self.held(&over.wanted)?;
-                let made_from = MadeFrom { base: &held.base(), stat_cache: &held.stat_cache() };
+                let made_from = MadeFrom { base: &held.base(), stat_cache: &held.stat_cache(), snapshot: None };
                 let mounted = WorkspaceMount::Overlay(Overlay { lowers: held.lowers(), ..overlay.clone() });
                 capture::capture(&made_from, &self.repository, &mounted, sink)
             }
             _ => {
-                let copy = layout.copy();
-                let made_from = MadeFrom { base: &copy.base, stat_cache: &copy.stat_cache };
+                let (copy, snapshot) = (layout.copy(), layout.snapshot());
+                let made_from = MadeFrom { base: &copy.base, stat_cache: &copy.stat_cache, snapshot: Some(&snapshot) };
                 capture::capture(&made_from, &self.repository, mounted, sink)
             }
         }
@@ -204,6 +212,11 @@ impl Workspaces for GixWorkspaces {
             && layout.is_overlay()
         {
             retained::merge(&layout, over.kind, || self.held(&over.wanted))?;
+        }
+        let snapshot = layout.snapshot();
+        if snapshot.is_dir() {
+            let removed = disposal::remove(&snapshot);
+            removed.map_err(|e| failure(&format!("remove the snapshot beside {}", layout.shown()), e))?;
         }
         let copy = layout.copy();
         for host_path in [copy.stat_cache, copy.base] {

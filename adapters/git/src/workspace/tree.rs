@@ -67,7 +67,8 @@ pub(crate) fn read(repository: &gix::Repository, commit: ObjectId) -> Result<Com
 }
 
 /// `None` for a tree.
-fn mode(kind: EntryKind) -> Option<Mode> {
+/// The kind of an entry of a tree; `None` for a tree.
+pub(crate) fn mode(kind: EntryKind) -> Option<Mode> {
     match kind {
         EntryKind::Tree => None,
         EntryKind::Blob => Some(Mode::File),

@@ -6,12 +6,13 @@ use super::suggestion::nearest;
 use super::tree::{Key, Node, Value, shown};
 use isobox_domain::policy::read::expand_home;
 use isobox_domain::policy::{
-    BackendChoice, BackendName, NetworkAccess, PathMode, ToolCalls, ViewLimit, WorkspaceExposure, WrittenPolicy,
+    BackendChoice, BackendName, NetworkAccess, PathMode, TaskLimit, ToolCalls, ViewLimit, WorkspaceExposure,
+    WrittenPolicy,
 };
 use isobox_domain::preflight::PreflightRule;
 
 /// Every key: the sections, and the keys in them. The keys that are no section are in the section without a name.
-const KEYS: [(&str, &[&str]); 10] = [
+const KEYS: [(&str, &[&str]); 11] = [
     ("", &["api_version", "kind", "runtime_backend"]),
     ("tool_call", &["enabled"]),
     ("development_environment", &["path_mode"]),
@@ -22,6 +23,7 @@ const KEYS: [(&str, &[&str]); 10] = [
     ("preflight", &["rules"]),
     ("promotion", &["mode"]),
     ("records", &["views"]),
+    ("tasks", &["max"]),
 ];
 
 /// Keys that a user's own policy does not have: it cannot limit them yet, and a key without effect would deceive.
@@ -127,6 +129,7 @@ fn written(file: &File<'_>, found: &mut Mistakes) -> WrittenPolicy {
         read: found.key(file.field("filesystem", "read"), read_paths),
         preflight: found.key(file.field("preflight", "rules"), preflight),
         views: found.key(file.field("records", "views"), views),
+        tasks: found.key(file.field("tasks", "max"), task_limit),
     }
 }
 
@@ -185,6 +188,14 @@ fn views(field: Field<'_>) -> Read<ViewLimit> {
         }
         _ => Err(field.expected("a number, or `all`")),
     }
+}
+
+fn task_limit(field: Field<'_>) -> Read<TaskLimit> {
+    let limit = match &field.node.value {
+        Value::Plain(text) => TaskLimit::parse(text),
+        _ => None,
+    };
+    limit.ok_or_else(|| field.expected("a number from 1 to 4294967295, or `unlimited`"))
 }
 
 /// The whole file, its keys known to be known.

@@ -1,6 +1,7 @@
 use super::*;
 use isobox_domain::policy::{
-    BackendChoice, BackendName, NetworkAccess, PathMode, SandboxPolicy, ToolCalls, ViewLimit, WorkspaceExposure,
+    BackendChoice, BackendName, NetworkAccess, PathMode, SandboxPolicy, TaskLimit, ToolCalls, ViewLimit,
+    WorkspaceExposure,
 };
 use isobox_domain::preflight::PreflightRule;
 
@@ -46,7 +47,8 @@ fn every_key_has_its_effect() {
         development_environment:\n  path_mode: inherited\nworkspace_source: {kind: repository}\n\
         network:\n  default: inherited\n  allow: [\"api.example.com:443\"]\n\
         filesystem:\n  expose_workspace: read_only\n  read:\n    - ~/.rustup\n    - /opt/go\n\
-        credentials: {default: none}\npreflight: {rules: []}\npromotion: {mode: manual}\nrecords: {views: 0}\n";
+        credentials: {default: none}\npreflight: {rules: []}\npromotion: {mode: manual}\nrecords: {views: 0}\n\
+        tasks: {max: 3}\n";
     let expected = ProjectPolicy {
         tool_calls: ToolCalls::Enabled,
         sandbox: SandboxPolicy {
@@ -60,6 +62,7 @@ fn every_key_has_its_effect() {
         },
         preflight: vec![PreflightRule::BackendStarts, PreflightRule::StoreWritable],
         views: ViewLimit::Newest(0),
+        tasks: TaskLimit::parse("3").unwrap(),
     };
     assert_eq!(read(body), Ok(expected));
     assert_eq!(read("records: {views: all}").unwrap().views, ViewLimit::All);
@@ -126,6 +129,7 @@ fn wrong_types_and_unsupported_values_are_told_apart() {
             "`records.views` is a number below 4294967296, or `all`, found `4294967296`",
         ),
         ("records: {views: \"3\"}", 18, "`records.views` is a number, or `all`, found the text \"3\""),
+        ("tasks: {max: 0}", 14, "`tasks.max` is a number from 1 to 4294967295, or `unlimited`, found `0`"),
         ("filesystem: {read: [../x]}", 21, "`../x` is not an absolute path"),
         ("filesystem: {read: [~bob/x]}", 21, "`~bob/x` names a home directory other than `~`"),
         (

@@ -3,7 +3,7 @@
 use super::FsArchive;
 use crate::error::error;
 use isobox_domain::record::TaskRecord;
-use isobox_ports::{Attempt, Attempts, OpenAttempt, OpenAttempts, StoreError, StoreErrorKind};
+use isobox_ports::{Attempt, Attempts, OpenAttempt, OpenAttempts, Room, StoreError, StoreErrorKind, Turn, Turns};
 
 /// The failure of whoever wants to.
 pub(super) fn read_only(operation: &'static str, shown: &str) -> StoreError {
@@ -28,5 +28,19 @@ impl Attempts for FsArchive {
 impl OpenAttempts for FsArchive {
     fn look(&self) -> Result<Vec<Box<dyn OpenAttempt>>, StoreError> {
         Ok(Vec::new())
+    }
+}
+
+impl Turns for FsArchive {
+    fn begin_if(
+        &self,
+        _draft: &TaskRecord,
+        _has_room: &mut dyn FnMut(&Room<'_>) -> bool,
+    ) -> Result<Option<Box<dyn Attempt>>, StoreError> {
+        Err(read_only("begin attempt in", &self.shown))
+    }
+
+    fn queue(&self) -> Result<Box<dyn Turn>, StoreError> {
+        Err(read_only("begin attempt in", &self.shown))
     }
 }

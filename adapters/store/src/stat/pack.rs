@@ -10,7 +10,7 @@ use crate::store::FsTaskStore;
 use isobox_domain::content::ContentId;
 use isobox_domain::measurement::{ContentKind, Measurement};
 use isobox_store_format::block::{Member, encoded_table_length};
-use isobox_store_format::commit::{Commit, Committed, CommittedChild};
+use isobox_store_format::commit::{Commit, Committed};
 use isobox_store_format::entry::{EntryHeader, EntryKind, HEADER_LEN};
 use isobox_store_format::event::decode_event;
 use isobox_store_format::record::ChildRole;
@@ -136,16 +136,17 @@ impl<'a> PackStat<'a> {
         for child in &commit.children {
             self.found.referred.add(child.reference.length);
         }
-        let is_change_set = |child: &&CommittedChild| child.role == ChildRole::ChangeSet.number();
-        let Some(change_set) = commit.children.iter().find(is_change_set) else { return };
-        match References::new(self.store, self.file, &self.span).of(&change_set.reference) {
-            Some(referred) => {
-                self.found.referred.count += referred.files.count;
-                self.found.referred.bytes += referred.files.bytes;
-                let chunks = referred.chunks.into_iter();
-                classes.extend(chunks.map(|chunk| (chunk, Class::There(ContentKind::ChangeSet))));
+        let is_change_set = |role: u8| ChildRole::from_number(role).is_some_and(ChildRole::is_change_set);
+        for change_set in commit.children.iter().filter(|child| is_change_set(child.role)) {
+            match References::new(self.store, self.file, &self.span).of(&change_set.reference) {
+                Some(referred) => {
+                    self.found.referred.count += referred.files.count;
+                    self.found.referred.bytes += referred.files.bytes;
+                    let chunks = referred.chunks.into_iter();
+                    classes.extend(chunks.map(|chunk| (chunk, Class::There(ContentKind::ChangeSet))));
+                }
+                None => self.found.unread_change_sets += 1,
             }
-            None => self.found.unread_change_sets += 1,
         }
     }
 

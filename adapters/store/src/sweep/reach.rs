@@ -7,7 +7,7 @@ use isobox_domain::content::{ContentId, ContentRef};
 use isobox_ports::{ObjectStore, StoreError};
 use isobox_store_format::change_set::decode_index;
 use isobox_store_format::entry::EntryKind;
-use isobox_store_format::record::{ChildRole, children};
+use isobox_store_format::record::children;
 
 /// Hands `record` itself and whatever it refers to, directly or not, to `each`, some of it several times; whether it is
 /// there. Fails if not all of it can be known.
@@ -21,7 +21,7 @@ pub(super) fn reach(
     let children = children(&bytes).map_err(|e| damaged("read record", record.to_string(), e))?;
     for child in children {
         each(child.reference.id);
-        if child.role == ChildRole::ChangeSet {
+        if child.role.is_change_set() {
             reach_files(store, child.reference, each)?;
         }
     }

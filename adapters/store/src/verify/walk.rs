@@ -93,7 +93,7 @@ impl<'a> Walk<'a> {
         };
         for child in &children {
             self.object(&child.reference.id, who)?;
-            if child.role == ChildRole::ChangeSet {
+            if child.role.is_change_set() {
                 self.change_set(child.reference, who)?;
             }
         }

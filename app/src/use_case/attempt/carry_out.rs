@@ -1,14 +1,16 @@
 //! The attempt itself: Workspace, Sandbox, workload, capture. Whatever fails here becomes part of the record.
 
 use super::streams::{Caller, Delivery, Tee};
-use super::{Ports, Progress, TaskRequest, Tell, choose, preflight_of};
+use super::{Ports, Progress, TaskRequest, Tell, Uncommitted, choose, preflight_of, take_along};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, one_line};
 use crate::use_case::disposal::{self, Launched};
+use isobox_domain::change::ChangeSetRef;
 use isobox_domain::outcome::{Exit, Outcome};
 use isobox_domain::policy::WorkspaceKind;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
 use isobox_domain::timestamp::Timestamp;
+use isobox_domain::timings::Phase;
 use isobox_ports::{
     Attempt, EndCause, Ending, Filled, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, Workspace, WorkspaceMount,
     WorkspaceRequest, Workspaces,
@@ -77,17 +79,26 @@ pub(super) fn carry_out(begun: Begun<'_>, backend: &dyn RuntimeBackend, caller: 
         Err(error) => return Ok(unprepared(ports, record, &error, Standing::Incomplete)),
     };
     record.policy = record.policy.clone().with_workspace(kind_of(&mount));
+    ports.laps.end(Phase::LayOut);
     let mut made = Err(Unmade::failed("the runtime backend left the workspace empty", Standing::Incomplete));
     let launched = launch(request, backend, record, &mount, &mut || {
         // While the Sandbox comes up, which takes longer than all this.
-        made = look_at_rules(ports, request, record).and_then(|()| {
+        ports.laps.end(Phase::Launch);
+        let looked = look_at_rules(ports, request, record);
+        ports.laps.end(Phase::Preflight);
+        made = looked.and_then(|()| {
             tell(Progress::Started(record));
             attempt.set_room_aside();
-            make(ports, attempt, place, &wanted)
+            make(ports, request, attempt, place, &wanted)
         });
+        ports.laps.end(Phase::Workspace);
+        if let Ok(Made { snapshot: Some(snapshot), .. }) = &made {
+            tell(Progress::TookAlong(record, snapshot.summary));
+        }
         if made.is_ok() { Filled::Whole } else { Filled::Not }
     });
-    let (workspace, started_at) = match (made, &launched) {
+    ports.laps.end(Phase::Launch);
+    let Made { workspace, started_at, snapshot } = match (made, &launched) {
         (Ok(made), _) => made,
         (Err(Unmade::Refused(failure)), _) => return Err(failure),
         (Err(Unmade::Failed { why, standing }), Ok(_) | Err(LaunchError::NotFilled)) => {
@@ -95,6 +106,7 @@ pub(super) fn carry_out(begun: Begun<'_>, backend: &dyn RuntimeBackend, caller: 
         }
         (Err(_), Err(error)) => return Ok(unprepared(ports, record, error, Standing::Incomplete)),
     };
+    record.artifacts.source_snapshot = snapshot;
     record.warnings.extend(workspace.notices.iter().cloned());
     Ok(match launched {
         Err(error) => unprepared(ports, record, &error, Standing::Captured(workspace.mount)),
@@ -113,7 +125,7 @@ const fn kind_of(mount: &WorkspaceMount) -> WorkspaceKind {
 }
 
 /// Why there is no Workspace to start anything in.
-enum Unmade {
+pub(super) enum Unmade {
     /// A Preflight Rule refuses.
     Refused(Failure),
     /// It could not be made, and this much of it stands.
@@ -121,7 +133,7 @@ enum Unmade {
 }
 
 impl Unmade {
-    fn failed(why: impl Into<Box<dyn Error>>, standing: Standing) -> Self {
+    pub(super) fn failed(why: impl Into<Box<dyn Error>>, standing: Standing) -> Self {
         Self::Failed { why: why.into(), standing }
     }
 }
@@ -131,20 +143,33 @@ fn look_at_rules(ports: &Ports<'_>, request: &TaskRequest, record: &TaskRecord) 
         .map_err(|failure| Unmade::Refused(failure.while_doing(preflight_of(request.kind))))
 }
 
+/// A whole Workspace.
+struct Made {
+    workspace: Workspace,
+    /// When a launch was tried.
+    started_at: Timestamp,
+    snapshot: Option<ChangeSetRef>,
+}
+
 /// Makes the Workspace whole, and notes that a launch is tried now: when.
 fn make(
     ports: &Ports<'_>,
+    request: &TaskRequest,
     attempt: &mut dyn Attempt,
     place: &[u8],
     wanted: &WorkspaceRequest<'_>,
-) -> Result<(Workspace, Timestamp), Unmade> {
+) -> Result<Made, Unmade> {
     let workspace = ports.workspaces.create(place, wanted);
     let workspace = workspace.map_err(|error| Unmade::failed(error, Standing::Incomplete))?;
+    let snapshot = match request.uncommitted {
+        Uncommitted::LeftOut => None,
+        Uncommitted::TakenAlong => take_along::take_along(ports, request, attempt, place, wanted)?,
+    };
     let started_at = ports.clock.now();
     let launched = Launched { started_at, mount: workspace.mount.clone() };
     let noted = launched.note(attempt);
     noted.map_err(|error| Unmade::failed(error, Standing::Captured(workspace.mount.clone())))?;
-    Ok((workspace, started_at))
+    Ok(Made { workspace, started_at, snapshot })
 }
 
 fn launch(
@@ -190,6 +215,7 @@ fn supervise(
     let mut tee = Tee::new(caller, attempt);
     let ended = sandbox.supervise(&mut tee);
     record.ended_at = ports.clock.now();
+    ports.laps.end(Phase::Workload);
     let delivery = tee.finish(record);
     let code = match ended {
         Ok(ending) => end(record, ending),
@@ -202,6 +228,7 @@ fn supervise(
     let (code, remarks) = delivered(code, delivery);
     let mount = sandbox.workspace();
     let captured = capture(ports.workspaces, attempt, record, &workspace.state, &mount);
+    ports.laps.end(Phase::Capture);
     let kept = workspace.mount.clone();
     let (code, workspace) = match captured {
         Ok(()) => (code, Standing::Captured(kept)),

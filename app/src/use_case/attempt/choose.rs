@@ -1,6 +1,6 @@
 //! Before anything is made: which backend, under which Effective Policy, and whether the Preflight Rules hold.
 
-use super::{Ports, ROOM_BYTES, Retention, TaskRequest};
+use super::{Ports, ROOM_BYTES, Retention, TaskRequest, Uncommitted};
 use crate::failure::{Failure, FailureKind};
 use isobox_domain::escape::Escaped;
 use isobox_domain::policy::{
@@ -34,6 +34,12 @@ pub(super) fn form(
         || Ok(WorkspaceForm::Overlay { kind: backend.overlay(Some(ports.workspaces.directory()))?, memory: None });
     match request.workspace {
         WorkspaceChoice::Named(WorkspaceKind::Copy) => Ok(WorkspaceForm::Copy),
+        WorkspaceChoice::Named(WorkspaceKind::Overlay) if request.uncommitted == Uncommitted::TakenAlong => {
+            Err(Failure::new(FailureKind::Usage, "a workspace with uncommitted changes cannot be an overlay")
+                .with_hint("leave --workspace out, or commit the changes"))
+        }
+        // The next attempt has other changes: nothing of this one could be shared.
+        WorkspaceChoice::Auto if request.uncommitted == Uncommitted::TakenAlong => Ok(WorkspaceForm::Copy),
         // Whoever wants to keep a Workspace wants the files.
         WorkspaceChoice::Auto if request.retention == Retention::Retain => Ok(WorkspaceForm::Copy),
         WorkspaceChoice::Auto => Ok(overlay().unwrap_or(WorkspaceForm::Copy)),
@@ -59,6 +65,7 @@ fn refused(refusal: Refusal) -> Failure {
 pub(super) fn look_at_rules(ports: &Ports<'_>, request: &TaskRequest, source: &WorkspaceSource) -> Result<(), Failure> {
     for rule in &request.policy.preflight {
         match rule {
+            PreflightRule::CleanSource if request.uncommitted == Uncommitted::TakenAlong => {}
             PreflightRule::CleanSource => clean(ports.repository.cleanliness()?, source)?,
             // A backend that does not start is refused when the policy is resolved.
             PreflightRule::BackendStarts => {}
@@ -79,9 +86,9 @@ fn clean(cleanliness: Cleanliness, source: &WorkspaceSource) -> Result<(), Failu
         true => "commit what `isobox init` wrote, and the rest",
         false => "commit, stash or ignore them",
     };
-    Err(Failure::new(FailureKind::General, message)
-        .because(listed(&first, count))
-        .with_hint(format!("{advice}: a task starts from what is committed, and nothing else")))
+    Err(Failure::new(FailureKind::General, message).because(listed(&first, count)).with_hint(format!(
+        "{advice}: a task starts from what is committed, and nothing else; with --allow-dirty it takes them along"
+    )))
 }
 
 fn listed(first: &[DirtyEntry], count: u64) -> String {

@@ -1,13 +1,14 @@
 //! The end of an attempt: its record becomes durable, its View is written, its Workspace goes.
 
 use super::carry_out::{Performed, Standing};
-use super::{Attempted, Ports, Progress, Retention, TaskRequest, Tell};
+use super::{Attempted, Ports, Progress, Retention, TaskRequest, Tell, Timekeeping};
 use crate::failure::{Failure, one_line};
 use crate::use_case::disposal::{dispose, retain};
 use crate::use_case::view;
 use isobox_domain::content::ContentId;
 use isobox_domain::escape::Escaped;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
+use isobox_domain::timings::{Phase, Timings};
 use isobox_ports::Attempt;
 
 /// Forgets an attempt in which nothing was made.
@@ -38,15 +39,26 @@ pub(super) fn publish(
     tell: Tell<'_>,
 ) -> Result<Attempted, Failure> {
     settle_fate(ports, request, &mut record, place, &performed.workspace);
+    keep_timings(ports, request, &mut record);
     record.warnings.iter().chain(&performed.remarks).for_each(|warning| tell(Progress::Warning(warning)));
     let published = match ports.records.publish_keeping(attempt, &record) {
         Ok((digest, attempt)) => Published { record: &record, digest, attempt, place },
         Err(error) => return Err(unpublished(Failure::from(error), &record, performed.workspace)),
     };
+    ports.laps.end(Phase::Publish);
     finish(ports, request, published, tell);
     // Its last processes, which do nothing more, have ended meanwhile.
     drop(performed.sandbox);
+    ports.laps.end(Phase::Dispose);
     Ok(Attempted { record, code: performed.code })
+}
+
+// What comes from here on cannot be in what is published now.
+fn keep_timings(ports: &Ports<'_>, request: &TaskRequest, record: &mut TaskRecord) {
+    if request.timekeeping == Timekeeping::Recorded {
+        let timings = ports.laps.timings().to_string().into_bytes();
+        record.extensions.push((Timings::EXTENSION.to_owned(), timings));
+    }
 }
 
 /// An attempt whose record is durable.

@@ -2,15 +2,20 @@
 
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::use_case::attempt::{Attempted, Caller, Retention, TaskRequest, attempt};
+use crate::use_case::attempt::{
+    Attempted, Caller, Patience, Progress, Retention, TaskRequest, Timekeeping, Uncommitted, attempt,
+};
 use crate::use_case::fixture::{World, edit, path};
+use crate::use_case::recover::RECOVERY;
 use isobox_domain::change::Mode;
 use isobox_domain::command::WorkloadCommand;
+use isobox_domain::import::draft_of;
 use isobox_domain::outcome::{Exit, Outcome};
-use isobox_domain::policy::{ProjectPolicy, WorkspaceChoice};
+use isobox_domain::policy::{ProjectPolicy, TaskLimit, WorkspaceChoice};
 use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, WorkspaceFate};
 use isobox_ports::fake::{Line, Performance, Scene};
-use isobox_ports::{Content, EndCause};
+use isobox_ports::{Attempts, Content, EndCause, Turns};
+use std::cell::RefCell;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
@@ -42,7 +47,7 @@ impl Write for Failing {
     }
 }
 
-fn request() -> TaskRequest {
+pub(super) fn request() -> TaskRequest {
     TaskRequest {
         kind: SandboxKind::ToolCall,
         command: WorkloadCommand::parse(vec![b"make".to_vec()]).expect("a command"),
@@ -52,6 +57,9 @@ fn request() -> TaskRequest {
         workspace: WorkspaceChoice::Auto,
         caller_path: None,
         follows: None,
+        patience: Patience::Wait,
+        uncommitted: Uncommitted::LeftOut,
+        timekeeping: Timekeeping::Forgotten,
     }
 }
 
@@ -63,7 +71,7 @@ pub(super) fn tried(world: &World) -> Result<Attempted, Failure> {
     tried_with(world, &request(), caller(io::sink()))
 }
 
-fn tried_with(world: &World, request: &TaskRequest, caller: Caller) -> Result<Attempted, Failure> {
+pub(super) fn tried_with(world: &World, request: &TaskRequest, caller: Caller) -> Result<Attempted, Failure> {
     world.with_ports(|ports| attempt(ports, request, caller, &|progress| world.hear(progress)))
 }
 
@@ -261,4 +269,55 @@ fn a_caller_in_a_directory_that_was_not_committed_is_told() {
     let detail = world.records()[0].outcome_detail.clone().expect("a reason");
     assert!(detail.starts_with("the current directory, build, is not part of commit 01010101"), "{detail}");
     assert_nothing_is_left(&world);
+}
+
+fn limited(patience: Patience) -> TaskRequest {
+    let tasks = TaskLimit::parse("1").expect("a limit");
+    TaskRequest { policy: ProjectPolicy { tasks, ..ProjectPolicy::default() }, patience, ..request() }
+}
+
+#[test]
+fn one_that_has_only_just_come_lets_those_go_first_who_wait_unless_it_would_not_wait() {
+    let world = World::new(edit);
+    let head = RefCell::new(Some(world.store.inner.queue().expect("the head of the queue")));
+    let quick = tried_with(&world, &limited(Patience::Refuse), caller(io::sink())).expect("there is room");
+    assert_eq!(quick.code, ExitCode::SUCCESS);
+    let waited = RefCell::new(Vec::new());
+    let tell = |progress: Progress<'_>| {
+        if let Progress::Waiting { running } = progress {
+            waited.borrow_mut().push(running);
+            head.borrow_mut().take();
+        }
+    };
+    let polite = limited(Patience::Wait);
+    let polite = world.with_ports(|ports| attempt(ports, &polite, caller(io::sink()), &tell)).expect("an attempt");
+    assert_eq!((polite.code, waited.into_inner()), (ExitCode::SUCCESS, vec![0]));
+}
+
+#[test]
+fn neither_an_import_nor_the_recording_of_a_killed_task_takes_the_place_of_one() {
+    let world = World::new(edit);
+    let done = tried(&world).expect("an attempt").record;
+    let import = world.store.inner.begin(&draft_of(&done)).expect("an import");
+    let mut recorded = world.store.inner.begin(&done).expect("an attempt");
+    recorded.note(RECOVERY, b"").expect("a note");
+    let beside = tried_with(&world, &limited(Patience::Refuse), caller(io::sink())).expect("there is room");
+    assert_eq!(beside.code, ExitCode::SUCCESS);
+    drop((import, recorded));
+    let _running = world.store.inner.begin(&done).expect("an attempt");
+    let refused = tried_with(&world, &limited(Patience::Refuse), caller(io::sink())).expect_err("a refusal");
+    assert_eq!(refused.to_string(), "1 task runs in this task store, and `tasks.max` is 1; nothing was started");
+}
+
+#[test]
+fn a_record_says_where_the_time_went_up_to_its_publication_if_that_was_asked_for() {
+    let world = World::new(edit);
+    let asked = TaskRequest { timekeeping: Timekeeping::Recorded, ..request() };
+    let asked = tried_with(&world, &asked, caller(io::sink())).expect("an attempt").record;
+    let [(name, timings)] = &asked.extensions[..] else { panic!("{:?}", asked.extensions) };
+    let timings = (name.as_str(), String::from_utf8_lossy(timings).into_owned());
+    let expected = "backend 1000\nsource 1000\nlay_out 1000\nlaunch 2000\npreflight 1000\nworkspace 1000\nworkload 1000\ncapture 1000\n";
+    assert_eq!(timings, ("timings", expected.to_owned()));
+    assert_eq!(world.records()[0].extensions, asked.extensions);
+    assert_eq!(tried(&world).expect("an attempt").record.extensions, []);
 }

@@ -61,6 +61,11 @@ fn request(world: &World) -> PromotionRequest {
     }
 }
 
+/// What comes of promoting the newest record, as somebody who agrees.
+pub(super) fn promoted_newest(world: &World) -> Result<Promoted, Failure> {
+    promoted(world, &request(world), &mut agreeing())
+}
+
 fn agreeing() -> Person<'static> {
     Person { answer: Ok(Confirmation::Flag), meanwhile: &|| {}, lines: 0 }
 }
