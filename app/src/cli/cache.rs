@@ -19,8 +19,9 @@ pub(crate) enum CacheCommand {
     Stat(CacheStatArguments),
     /// Remove pristine copies that are not worth their room
     ///
-    /// The copies that were used last stay, as many as are within the limits. None goes that a task uses, or that another
-    /// copy lies on. It also happens by itself, whenever a copy was made, by the limits that hold without a flag.
+    /// The copies that were used last stay, as many as are within the limits. None goes that a task uses, or that
+    /// another copy lies on. It also happens by itself, whenever a copy was made, by the limits that hold without a
+    /// flag.
     #[command(after_help = "Examples:\n  \
         isobox cache prune --dry-run\n  \
         isobox cache prune --keep-within 14d\n  \

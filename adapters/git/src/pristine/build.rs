@@ -22,8 +22,8 @@ const SAMPLES: usize = 64;
 /// Bytes of a block of most file systems.
 const BLOCK_BYTES: u64 = 4096;
 
-/// Makes the whole copy that is `wanted` of `repository` in the directory `making`, which is not there yet, and seals it
-/// with `id`. Every object is compared with its name.
+/// Makes the whole copy that is `wanted` of `repository` in the directory `making`, which is not there yet, and seals
+/// it with `id`. Every object is compared with its name.
 pub(super) fn whole(
     making: &Path,
     id: &str,

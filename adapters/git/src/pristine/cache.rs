@@ -1,5 +1,6 @@
 //! The cache that pristine copies lie in: finding one, and having it made by one process while others wait.
 
+use super::boot;
 use super::build;
 use super::delta;
 use super::held::{Found, Held, is_private};
@@ -54,7 +55,8 @@ impl PristineCache {
 
     /// Which copy a Workspace of `commit` lies on.
     ///
-    /// Its bytes follow from the commit, so that it does not matter whether another repository was at the same path before.
+    /// Its bytes follow from the commit, so that it does not matter whether another repository was at the same path
+    /// before.
     pub(crate) fn wanted(&self, repository: &GixRepository, commit: &GitOid, branch: Option<&[u8]>) -> Wanted {
         let key = hash(&[repository.common_dir().as_os_str().as_bytes()]);
         let identity = Identity::of(&repository.gix());
@@ -101,7 +103,10 @@ impl PristineCache {
 
     fn look(&self, place: &Path) -> io::Result<Found> {
         match std::fs::metadata(&self.directory) {
-            Ok(found) if is_private(&found) => Held::take(place),
+            Ok(found) if is_private(&found) => match Held::take(place)? {
+                Found::Whole(held) if !boot::is_seen(&held)? => Ok(Found::Damaged),
+                found => Ok(found),
+            },
             Ok(_) => Err(io::Error::new(ErrorKind::PermissionDenied, "it is not a private directory of this user")),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Found::Nothing),
             Err(error) => Err(error),
@@ -151,7 +156,9 @@ impl PristineCache {
         let making = around.join(format!("{MAKING}{name}"));
         // Whatever it lies on stays locked until it is in its place, where it can be seen that it lies on that.
         let made = make_in(&making, &name, wanted, repository).and_then(|_lower| {
-            std::fs::rename(&making, place).map_err(|e| failure("put the pristine copy in its place", e))
+            boot::note(&making)
+                .and_then(|()| std::fs::rename(&making, place))
+                .map_err(|e| failure("put the pristine copy in its place", e))
         });
         made.inspect_err(|_| {
             // Best effort: what is left is swept by whoever makes the next one.

@@ -1,7 +1,8 @@
 //! Making a pristine copy from that of another commit: a layer with what differs, which lies on the other's layers.
 //!
-//! A name that is gone is hidden by a whiteout, a character device 0:0, which ordinary users may make since Linux 5.8. No
-//! directory is marked opaque: where a file became a directory, or the other way round, the kernel merges nothing anyway.
+//! A name that is gone is hidden by a whiteout, a character device 0:0, which ordinary users may make since Linux
+//! 5.8. No directory is marked opaque: where a file became a directory, or the other way round, the kernel merges
+//! nothing anyway.
 //!
 //! The `.git` of the layer is complete but for the objects of the layers below, whose packs show through.
 
@@ -33,8 +34,9 @@ use std::path::Path;
 /// Up to this many paths may differ, or up to half of all.
 const FEW_PATHS: u64 = 1_000;
 
-/// Makes the copy that is `wanted` of `repository` on `lower`, in the directory `making`, which is not there yet, and seals
-/// it with `id`. `false` if the commits have too little in common; what is left in `making` is worth nothing then.
+/// Makes the copy that is `wanted` of `repository` on `lower`, in the directory `making`, which is not there yet, and
+/// seals it with `id`. `false` if the commits have too little in common; what is left in `making` is worth nothing
+/// then.
 pub(super) fn upon(
     lower: &Held,
     making: &Path,
@@ -127,7 +129,8 @@ impl Layer<'_> {
         Ok(pack)
     }
 
-    /// Commits of the layers below can be reached by name: their history is cut off as well, or Git misses their parents.
+    /// Commits of the layers below can be reached by name: their history is cut off as well, or Git misses their
+    /// parents.
     fn cut_history(&self, git_dir: &Path) -> io::Result<()> {
         for name in ["shallow", "packed-refs"] {
             let below = self.lower.all().map(|held| held.place.join("tree/.git").join(name));

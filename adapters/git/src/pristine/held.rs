@@ -1,7 +1,8 @@
 //! A pristine copy that is in use, and so is not removed: whoever uses one holds a lock on its directory.
 //!
-//! Users share the lock; whoever takes a copy away holds it alone, and moves the directory to another name before anything
-//! in it is removed. So a directory that is still at its place after it was locked is whole until the lock is dropped.
+//! Users share the lock; whoever takes a copy away holds it alone, and moves the directory to another name before
+//! anything in it is removed. So a directory that is still at its place after it was locked is whole until the lock
+//! is dropped.
 
 use super::seal::Seal;
 use crate::oid;

@@ -7,11 +7,13 @@
 //!         tree/                         the files, with their `.git`
 //!         stat-cache, base              see stat_cache.rs and base.rs
 //!         seal                          see seal.rs
+//!         boot                          see boot.rs
 //!     .making-*, .gone-*                half a copy that is being made or removed, or was when somebody was killed
 //! ```
 //!
 //! A copy comes to its place whole, by a rename, and leaves it by one: see `held.rs` for who may do that when.
 
+mod boot;
 mod build;
 mod cache;
 mod delta;

@@ -1,5 +1,6 @@
 //! Finding a pristine copy that another can be made from.
 
+use super::boot;
 use super::held::{Found, Held};
 use super::wanted::Wanted;
 use crate::{GixRepository, oid};
@@ -15,9 +16,9 @@ const MAX_LAYERS: usize = 16;
 /// Commits that are looked at.
 const STEPS: usize = 1_000;
 
-/// The copy in `around` of the nearest commit that the wanted one comes from, or of that one itself, with another branch or
-/// user. Of no other commits: what lies below can be read in a Workspace, and shall hold nothing that is not of the pinned
-/// commit's own history.
+/// The copy in `around` of the nearest commit that the wanted one comes from, or of that one itself, with another
+/// branch or user. Of no other commits: what lies below can be read in a Workspace, and shall hold nothing that is
+/// not of the pinned commit's own history.
 pub(super) fn nearest(around: &Path, wanted: &Wanted, repository: &GixRepository) -> io::Result<Option<Arc<Held>>> {
     let copies = copies(around)?;
     if copies.is_empty() {
@@ -31,6 +32,7 @@ pub(super) fn nearest(around: &Path, wanted: &Wanted, repository: &GixRepository
         for place in copies.get(&step.id).into_iter().flatten() {
             if let Found::Whole(held) = Held::take(place)?
                 && is_of_this_group(&held)
+                && boot::is_seen(&held)?
             {
                 // Once so many lie on each other, a whole one is due, which the next can lie on.
                 return Ok(Some(held).filter(|held| held.all().count() < MAX_LAYERS));

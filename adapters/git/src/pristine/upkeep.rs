@@ -15,8 +15,8 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The pristine copies below one directory, of all repositories. A name is that of a repository's directory, a slash, and
-/// that of the copy's own.
+/// The pristine copies below one directory, of all repositories. A name is that of a repository's directory, a slash,
+/// and that of the copy's own.
 #[derive(Clone, Debug)]
 pub struct FsWorkspaceCache {
     directory: PathBuf,
@@ -141,7 +141,8 @@ fn names(directory: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Evicts what a cache need not keep, beside whatever goes on: what is not done when the process ends is left to the next.
+/// Evicts what a cache need not keep, beside whatever goes on: what is not done when the process ends is left to the
+/// next.
 pub(super) fn begin(directory: &Path) {
     let cache = FsWorkspaceCache::new(directory.to_owned());
     std::thread::spawn(move || {

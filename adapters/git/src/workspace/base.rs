@@ -1,9 +1,9 @@
 //! What a Workspace was made from, kept beside it for whoever captures it, in this process or a later one.
 //!
-//! A file is a sequence of fields, each ended by a NUL byte: `ISOBOX-BASE 2`, the number of packs and their names, the
-//! number of layers, then for each layer its prefix (empty for the first), host path, commit and number of attribute
-//! files, and for each of those its path and oid. Oids are hex digits, numbers decimal. Version 1 has the name of one pack
-//! in place of their number and names.
+//! A file is a sequence of fields, each ended by a NUL byte: `ISOBOX-BASE 2`, the number of packs and their names,
+//! the number of layers, then for each layer its prefix (empty for the first), host path, commit and number of
+//! attribute files, and for each of those its path and oid. Oids are hex digits, numbers decimal. Version 1 has the
+//! name of one pack in place of their number and names.
 
 use crate::fields::{self, count, invalid, number, read_regular, text};
 use isobox_domain::git_oid::GitOid;
@@ -22,8 +22,8 @@ const LONGEST: u64 = 16 << 20;
 /// What a Workspace was made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Base {
-    /// File names without extension of the packs that were put into the Workspace's `.git/objects/pack`: what lies there
-    /// under other names is the workload's own.
+    /// File names without extension of the packs that were put into the Workspace's `.git/objects/pack`: what lies
+    /// there under other names is the workload's own.
     pub(crate) packs: Vec<String>,
     /// The trusted repository at the pinned commit, then each submodule that was checked out, outer before inner.
     pub(crate) layers: Vec<Layer>,

@@ -124,8 +124,8 @@ fn write_stat_cache(host_path: &Path, tracked: &[Tracked], made: &[Made]) -> io:
     writer.finish()
 }
 
-/// A path as a stat cache has it that was created at `created_at_ns`: one whose ctime is not before that could be changed
-/// in the same tick of the clock.
+/// A path as a stat cache has it that was created at `created_at_ns`: one whose ctime is not before that could be
+/// changed in the same tick of the clock.
 pub(crate) fn entry(tracked: &Tracked, made: &Made, created_at_ns: i64) -> StatCacheEntry {
     let freshness = if made.stat.ctime_ns < created_at_ns { Freshness::Proven } else { Freshness::Racy };
     let Tracked { path, mode, oid, .. } = tracked.clone();

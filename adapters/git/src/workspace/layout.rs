@@ -15,8 +15,8 @@
 //!     work/                               the kernel's own
 //! ```
 //!
-//! A state of version 1 is the path of that directory. One of version 2 has a NUL byte behind it, a letter for the kind of
-//! the overlay, and then the fields of `wanted.rs`: which pristine copy it lies on.
+//! A state of version 1 is the path of that directory. One of version 2 has a NUL byte behind it, a letter for the
+//! kind of the overlay, and then the fields of `wanted.rs`: which pristine copy it lies on.
 
 use crate::pristine::Wanted;
 use crate::random::random_name;

@@ -99,7 +99,8 @@ impl Materialiser {
         lock(&self.filters).iter().map(|(name, paths)| (name.clone(), *paths)).collect()
     }
 
-    /// The filter driver that a file names in its attributes. `path` is from the root of the Workspace, and not in a submodule.
+    /// The filter driver that a file names in its attributes. `path` is from the root of the Workspace, and not in a
+    /// submodule.
     pub(crate) fn filter_of(&mut self, path: &RepoPath) -> io::Result<Option<Vec<u8>>> {
         let Some(OpenLayer { conversions: Some(conversions), repository, .. }) = self.layers.first_mut() else {
             return Ok(None);

@@ -1,7 +1,8 @@
-//! Making a plain directory of an overlay: first what shows through from below is copied, then what was written moves in.
+//! Making a plain directory of an overlay: first what shows through from below is copied, then what was written moves
+//! in.
 //!
-//! Whatever can go wrong for want of space does so while nothing is moved yet. What was written is hostile: it is reached
-//! through directory handles that follow no link, and no name in it leads anywhere else.
+//! Whatever can go wrong for want of space does so while nothing is moved yet. What was written is hostile: it is
+//! reached through directory handles that follow no link, and no name in it leads anywhere else.
 
 use crate::beneath::{self, Kind};
 use isobox_ports::OverlayKind;

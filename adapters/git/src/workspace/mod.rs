@@ -32,8 +32,8 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Workspaces below one directory of isobox's own, made from a trusted repository by gix: plain directories, and overlays
-/// on pristine copies.
+/// Workspaces below one directory of isobox's own, made from a trusted repository by gix: plain directories, and
+/// overlays on pristine copies.
 #[derive(Clone)]
 pub struct GixWorkspaces {
     repository: GixRepository,
@@ -44,8 +44,8 @@ pub struct GixWorkspaces {
 }
 
 impl GixWorkspaces {
-    /// Workspaces of `repository` below the absolute directory `workspaces_root`, and pristine copies below `cache`; both
-    /// are made on first use. Without a cache every Workspace is a plain directory.
+    /// Workspaces of `repository` below the absolute directory `workspaces_root`, and pristine copies below `cache`;
+    /// both are made on first use. Without a cache every Workspace is a plain directory.
     ///
     /// A pristine copy that was used stays in the cache as long as this value or a clone of it lives.
     pub fn new(repository: GixRepository, workspaces_root: PathBuf, cache: Option<PathBuf>) -> Self {

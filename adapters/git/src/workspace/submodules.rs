@@ -24,8 +24,8 @@ pub(crate) fn open(candidates: &[PathBuf], commit: &gix::oid) -> Option<(gix::Re
     None
 }
 
-/// Where Git keeps the submodule at `entry`, whether it is there or not: below the Git directory of this working tree, of
-/// the main one, or in the working tree.
+/// Where Git keeps the submodule at `entry`, whether it is there or not: below the Git directory of this working
+/// tree, of the main one, or in the working tree.
 ///
 /// `tree` is the commit of `repository` that names the submodule.
 pub(super) fn candidates(

@@ -34,7 +34,8 @@ pub(crate) struct CommitTree {
     pub(crate) has_parents: bool,
 }
 
-/// Reads the tree of `commit`, and looks whether its objects are what their names say. A path that no Workspace can have is refused.
+/// Reads the tree of `commit`, and looks whether its objects are what their names say. A path that no Workspace can
+/// have is refused.
 pub(crate) fn read(repository: &gix::Repository, commit: ObjectId) -> Result<CommitTree, WorkspaceError> {
     let failed = |e: gix::Error| failure(&format!("read the tree of commit {commit}"), e);
     let decoded = repository.find_commit(commit).map_err(failed)?;

@@ -120,8 +120,8 @@ pub(crate) struct Listed {
     pub(crate) content: Vec<u8>,
 }
 
-/// Everything below `root`, and the root itself. Of an index, which has other numbers at every place, nothing but that it
-/// is there.
+/// Everything below `root`, and the root itself. Of an index, which has other numbers at every place, nothing but
+/// that it is there.
 pub(crate) fn listing(root: &Path) -> Vec<Listed> {
     let mut pending = vec![root.to_owned()];
     let mut found = Vec::new();

@@ -13,6 +13,7 @@ use std::path::Path;
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial("a_damaged_copy_is_made_anew", damaged_is_made_anew),
+        trial("a_copy_that_was_cut_off_by_a_loss_of_power_is_made_anew", loss_of_power),
         trial("a_damaged_object_makes_no_copy", damaged_object),
         trial("a_cache_that_others_can_write_to_is_not_used", open_to_others),
         as_root("on_a_full_disk_the_workspace_is_a_copy_and_nothing_is_left", full_disk),
@@ -39,6 +40,45 @@ fn damaged_is_made_anew() {
         assert_ne!(seal(), before, "damage {number} was not seen");
         assert_eq!(git(&tree, ["status", "--porcelain"]), "");
         assert_eq!(scene.cached().len(), 1);
+    }
+}
+
+/// More files than are looked at in each use: what is wrong with one shows only when all are looked at.
+fn loss_of_power() {
+    let scene = Scene::new();
+    for number in 0..300 {
+        fs::write(scene.app.join(format!("src/f{number}")), "x\n").expect("a file is written");
+    }
+    commit(&scene.app);
+    let cut_off = |path: &Path| {
+        let length = path.metadata().expect("it is there").len();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o644)).expect("its mode is set");
+        fs::File::options().write(true).open(path).and_then(|file| file.set_len(length / 2)).expect("it is cut off");
+    };
+    let tree = scene.tree();
+    let pack = |extension: &str| {
+        let packs = fs::read_dir(tree.join(".git/objects/pack")).expect("it is read");
+        let mut packs = packs.map(|entry| entry.expect("a name").path());
+        packs.find(|path| path.extension().is_some_and(|found| found == extension)).expect("it is there")
+    };
+    let copy = tree.parent().expect("it has a parent");
+    let seal = || fs::read(copy.join("seal")).expect("it is read");
+    for number in 0..6 {
+        let damaged = match number {
+            0 => tree.join("src/f299"),
+            1 => tree.join(".git/index"),
+            2 => copy.join("stat-cache"),
+            3 => copy.join("base"),
+            4 => pack("pack"),
+            _ => pack("idx"),
+        };
+        let before = seal();
+        fs::write(copy.join("boot"), "another start of the machine\n").expect("it is written");
+        assert_eq!((scene.tree(), seal() == before), (tree.clone(), true), "nothing is wrong yet");
+        cut_off(&damaged);
+        fs::write(copy.join("boot"), "another start of the machine\n").expect("it is written");
+        assert_eq!((scene.tree(), seal() == before), (tree.clone(), false), "{}", damaged.display());
+        assert_eq!(git(&tree, ["status", "--porcelain"]), "");
     }
 }
 

@@ -1,0 +1,71 @@
+//! Looking at a whole pristine copy once after each start of the machine.
+//!
+//! A copy is not flushed to disk when it is made, which would cost more than to make it. So after a loss of power its newest
+//! files may be cut off, although the seal is there. The file `boot` names the start of the machine in which all was seen.
+
+use super::held::Held;
+use crate::fields::{invalid, open_regular};
+use crate::stat_cache::{FileStat, StatCacheReader};
+use crate::workspace::base::Base;
+use isobox_domain::change::Mode;
+use isobox_domain::git_oid::GitOid;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// How the kernel names this start of the machine. See random(4).
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// Notes that the copy in `directory` was made or seen in this start of the machine.
+pub(super) fn note(directory: &Path) -> io::Result<()> {
+    std::fs::write(directory.join("boot"), std::fs::read(BOOT_ID)?)
+}
+
+/// Whether the copy is whole as far as was seen in this start of the machine, after a look at all of it if none was.
+pub(super) fn is_seen(held: &Held) -> io::Result<bool> {
+    let id = std::fs::read(BOOT_ID)?;
+    let is_noted = |held: &Held| std::fs::read(held.place.join("boot")).is_ok_and(|noted| noted == id);
+    if held.all().all(is_noted) {
+        return Ok(true);
+    }
+    if see(held).is_err() {
+        return Ok(false);
+    }
+    // Where it cannot be noted, each use looks anew.
+    held.all().for_each(|held| note(&held.place).unwrap_or_default());
+    Ok(true)
+}
+
+fn see(held: &Held) -> io::Result<()> {
+    let base = Base::load(&held.base())?;
+    for entry in StatCacheReader::new(BufReader::new(open_regular(&held.stat_cache())?))? {
+        let entry = entry?;
+        let found = held.find(&entry.path)?.ok_or_else(|| invalid("a file is missing"))?;
+        if entry.mode != Mode::Submodule && FileStat::of(&found) != entry.stat {
+            return Err(invalid("a file is not as it was made"));
+        }
+    }
+    let hash = match held.seal.commit {
+        GitOid::Sha1(_) => gix::hash::Kind::Sha1,
+        GitOid::Sha256(_) => gix::hash::Kind::Sha256,
+    };
+    gix::index::File::at(held.place.join("tree/.git/index"), hash, false, Default::default())
+        .map_err(io::Error::other)?;
+    base.packs.iter().try_for_each(|pack| see_pack(held, pack, hash.len_in_bytes()))
+}
+
+/// A pack ends with its hash, by which it is named, and so does the first part of the end of its index.
+fn see_pack(held: &Held, pack: &str, hash_bytes: usize) -> io::Result<()> {
+    let packs = held.all().map(|held| held.place.join("tree/.git/objects/pack"));
+    let directory = packs.into_iter().find(|packs| packs.join(format!("{pack}.pack")).exists());
+    let directory = directory.ok_or_else(|| invalid("a pack is missing"))?;
+    for (extension, from_end) in [("pack", hash_bytes), ("idx", 2 * hash_bytes)] {
+        let mut file = open_regular(&directory.join(format!("{pack}.{extension}")))?;
+        file.seek(SeekFrom::End(-(from_end as i64)))?;
+        let mut hash = vec![0; hash_bytes];
+        file.read_exact(&mut hash)?;
+        if pack.strip_prefix("pack-") != Some(&isobox_domain::content::hex(&hash)) {
+            return Err(invalid("a pack is cut off"));
+        }
+    }
+    Ok(())
+}
