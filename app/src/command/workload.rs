@@ -98,9 +98,14 @@ fn recorded(project: &Project, command: &WorkloadCommand) -> Result<Vec<Recorded
         .with_hint("put what is long into a file, and give its name to the command"))
 }
 
-/// The policy of an agent session: what no file says has its most restrictive value.
+/// The policy of an agent session: what no file says has its most restrictive value, or what the user's own leaves of it.
 pub(super) fn session_policy(console: Console, project: &Project, flag: TrustFlag) -> Result<ProjectPolicy, Failure> {
-    Ok(trusted::policy(console, project, flag)?.unwrap_or_default())
+    if let Some(policy) = trusted::policy(console, project, flag)? {
+        return Ok(policy);
+    }
+    let mut policy = ProjectPolicy::default();
+    project.user_policy().written()?.unwrap_or_default().narrow(&mut policy);
+    Ok(policy)
 }
 
 /// The policy of a tool call, which has to allow them.

@@ -146,3 +146,17 @@ fn a_flag_beyond_the_users_own_policy_is_refused() {
     assert_eq!(project.isobox(&["tool", "--max-tasks", "1", "--", "true"]).code, 0);
     assert_told(&project.isobox(&["tool", "--max-tasks", "0", "--", "true"]), 125, &["from 1 to 4294967295"]);
 }
+
+#[test]
+fn a_users_own_limit_holds_where_a_project_has_no_policy() {
+    let project = Project::bare(User::Current);
+    user_policy(&project, "tasks: {max: 1}\n");
+    let ran = project.isobox(&["run", "--", "true"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let mut command = project.isobox_command(&["run", "--", "cat"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut running = command.spawn().expect("start isobox");
+    BufReader::new(running.stderr.as_mut().expect("standard error")).read_line(&mut String::new()).expect("a line");
+    assert_told(&project.isobox(&["run", "--no-wait", "--", "true"]), 125, &["1 task runs", "`tasks.max` is 1"]);
+    assert_eq!(ended(running).code, 0);
+}

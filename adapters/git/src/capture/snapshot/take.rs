@@ -100,3 +100,42 @@ fn copy(content: &mut Content, hash: Kind, to: &Path) -> io::Result<(GitOid, u64
     let oid = hasher.try_finalize().map_err(io::Error::other)?;
     Ok((oid::from_gix(&oid), length))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::walk::Entry;
+    use super::*;
+    use crate::beneath;
+    use isobox_domain::change::Mode;
+    use std::rc::Rc;
+
+    #[test]
+    fn a_file_that_changes_between_the_look_and_the_last_byte_is_refused() {
+        let place = tempfile::tempdir().expect("a temporary directory");
+        let path = RepoPath::parse("file").expect("a path");
+        for (is_changed, content) in [(false, "same length"), (true, "other bytes")] {
+            let file = place.path().join("file");
+            fs::write(&file, "same length").expect("written");
+            let directory = Rc::new(File::open(place.path()).expect("opened").into());
+            let seen = beneath::look(&*directory, b"file").expect("it is there");
+            let entry = Entry { path: path.clone(), directory, seen, base: None, submodule: None };
+            let open = Content::open(&entry, &mut u64::MAX.clone());
+            let open = open.unwrap_or_else(|reason| panic!("{reason:?}"));
+            if is_changed {
+                // In the same tick of the clock only the time of modification could tell; it is set back by no one.
+                fs::write(&file, content).expect("written");
+                let later = std::time::SystemTime::now() + std::time::Duration::from_secs(1);
+                File::options().write(true).open(&file).and_then(|file| file.set_modified(later)).expect("a time");
+            }
+            let snapshot = tempfile::tempdir_in(place.path()).expect("a temporary directory");
+            let kept = keep(snapshot.path(), Kind::Sha1, &path, Stands::Content(Mode::File, open));
+            match kept {
+                Ok(line) => assert!(!is_changed, "{line:?}"),
+                Err(RepositoryError::Refused { reason, .. }) => {
+                    assert!(is_changed && reason == "file was changed while it was being read", "{reason}");
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+}
