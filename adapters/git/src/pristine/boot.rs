@@ -5,11 +5,11 @@
 
 use super::held::Held;
 use crate::fields::{invalid, open_regular};
-use crate::stat_cache::{FileStat, StatCacheReader};
+use crate::stat_cache::{FileStat, StatCache};
 use crate::workspace::base::Base;
 use isobox_domain::change::Mode;
 use isobox_domain::git_oid::GitOid;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// How the kernel names this start of the machine. See random(4).
@@ -37,8 +37,8 @@ pub(super) fn is_seen(held: &Held) -> io::Result<bool> {
 
 fn see(held: &Held) -> io::Result<()> {
     let base = Base::load(&held.base())?;
-    for entry in StatCacheReader::new(BufReader::new(open_regular(&held.stat_cache())?))? {
-        let entry = entry?;
+    let mut made = StatCache::open(&held.stat_cache())?.first()?;
+    while let Some(entry) = made.take()? {
         let found = held.find(&entry.path)?.ok_or_else(|| invalid("a file is missing"))?;
         if entry.mode != Mode::Submodule && FileStat::of(&found) != entry.stat {
             return Err(invalid("a file is not as it was made"));
