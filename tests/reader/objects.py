@@ -211,7 +211,8 @@ ASKED = fields({
 
 
 def policy(raw):
-    return load("isobox.policy", {2: one_of(*BACKENDS), 3: ASKED, 4: controls, 5: list_of(text)}, raw)
+    table = {2: one_of(*BACKENDS), 3: ASKED, 4: controls, 5: list_of(text), may(6): one_of("copy", "overlay")}
+    return load("isobox.policy", table, raw)
 
 
 PROMOTED = fields({0: host_path, 1: oid, may(2): plain, 3: one_of("interactive", "piped", "explicit_flag", "unknown"), 4: uint})

@@ -29,6 +29,8 @@ fn the_whole_workflow_works_without_git_on_path() {
 #[test]
 fn a_tool_call_executes_isobox_bwrap_and_the_workload_alone() {
     let project = Project::initialised(User::Current);
+    // The first one tries in a Sandbox of its own what works here.
+    assert_eq!(project.isobox(&["tool", "--", "true"]).code, 0);
     let log = project.scratch().join("execve.log");
     let mut command = project.command("strace");
     command.args(["-f", "-q", "-o"]).arg(&log).arg("--trace=execve,execveat");

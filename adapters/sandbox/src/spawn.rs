@@ -18,7 +18,7 @@ pub(crate) fn spawn(program: &CStr, arguments: &[CString], descriptors: Vec<Owne
     // Above every number that a child's descriptor is given, so that none is overwritten before it was duplicated.
     let above = RawFd::try_from(descriptors.len()).map_err(io::Error::other)?;
     let moved_up = |descriptor| moved_up(descriptor, above);
-    let descriptors = descriptors.iter().map(moved_up).collect::<io::Result<Vec<_>>>()?;
+    let descriptors = descriptors.into_iter().map(moved_up).collect::<io::Result<Vec<_>>>()?;
     let mut actions = PosixSpawnFileActions::init()?;
     for (place, descriptor) in (0..).zip(&descriptors) {
         actions.add_dup2(descriptor.as_raw_fd(), place)?;
@@ -27,8 +27,12 @@ pub(crate) fn spawn(program: &CStr, arguments: &[CString], descriptors: Vec<Owne
     Ok(posix_spawn(program, &actions, &attributes()?, arguments, &environment)?)
 }
 
-fn moved_up(descriptor: &OwnedFd, above: RawFd) -> io::Result<OwnedFd> {
-    let moved = fcntl(descriptor, FcntlArg::F_DUPFD_CLOEXEC(above))?;
+/// Most are up there already: whoever may open few files has none to spare for copies.
+fn moved_up(descriptor: OwnedFd, above: RawFd) -> io::Result<OwnedFd> {
+    if descriptor.as_raw_fd() >= above {
+        return Ok(descriptor);
+    }
+    let moved = fcntl(&descriptor, FcntlArg::F_DUPFD_CLOEXEC(above))?;
     // SAFETY: F_DUPFD_CLOEXEC returned a descriptor that nobody else owns.
     Ok(unsafe { OwnedFd::from_raw_fd(moved) })
 }

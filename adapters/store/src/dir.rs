@@ -230,6 +230,13 @@ impl Dir {
         Ok((stat.st_mtime, stat.st_mtime_nsec))
     }
 
+    /// The same for the directory `name` in this one; `None` where there is none, but perhaps something else.
+    pub(crate) fn modified_below(&self, name: &str) -> io::Result<Option<(i64, i64)>> {
+        let stat = absent_is_none(fstatat(&self.fd, name, AtFlags::AT_SYMLINK_NOFOLLOW).map_err(io::Error::from))?;
+        let is_directory = |mode| SFlag::from_bits_truncate(mode) & SFlag::S_IFMT == SFlag::S_IFDIR;
+        Ok(stat.filter(|stat| is_directory(stat.st_mode)).map(|stat| (stat.st_mtime, stat.st_mtime_nsec)))
+    }
+
     /// Makes what was created, renamed and removed in this directory survive a power cut.
     pub(crate) fn sync(&self) -> io::Result<()> {
         Ok(nix::unistd::fsync(&self.fd)?)

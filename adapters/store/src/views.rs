@@ -14,7 +14,6 @@ use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Component, Path, PathBuf};
-use std::time::SystemTime;
 
 const RECORD: &str = "record.json";
 const ARTIFACTS: &str = "artifacts";
@@ -108,9 +107,13 @@ fn write_view(dir: &Dir, view: &View<'_>, objects: &dyn ObjectStore) -> Result<(
 fn fill(unfinished: &Dir, view: &View<'_>, objects: &dyn ObjectStore, subject: &str) -> Result<(), StoreError> {
     let io = failed("write view", subject);
     unfinished.file(RECORD, Access::CreateNew).and_then(|mut file| file.write_all(view.record_json)).map_err(&io)?;
+    let mut shown = view.artifacts.iter().filter(|(_, content)| content.length <= LARGEST).peekable();
+    if shown.peek().is_none() {
+        return Ok(());
+    }
     unfinished.make_dir(ARTIFACTS).map_err(&io)?;
     let artifacts = unfinished.dir(ARTIFACTS).map_err(&io)?;
-    for (name, content) in view.artifacts.iter().filter(|(_, content)| content.length <= LARGEST) {
+    for (name, content) in shown {
         if let Some(mut content) = objects.open(&content.id)? {
             let copied = artifacts.file(name, Access::CreateNew).and_then(|mut file| io::copy(&mut content, &mut file));
             copied.map_err(&io)?;
@@ -133,9 +136,13 @@ fn remove_unfinished(dir: &Dir) -> io::Result<()> {
 
 fn trim(dir: &Dir, limit: ViewLimit, newest: TaskId) -> io::Result<()> {
     let ViewLimit::Newest(limit) = limit else { return Ok(()) };
+    let names: Vec<_> = dir.names()?.into_iter().filter(|name| is_view_name(name)).collect();
+    if names.len() <= limit as usize {
+        return Ok(());
+    }
     let mut views = Vec::new();
-    for name in dir.names()?.into_iter().filter(|name| is_view_name(name)) {
-        if let Some(modified) = modified(dir, &name)? {
+    for name in names {
+        if let Some(modified) = dir.modified_below(&name)? {
             views.push((Reverse((name == newest.to_string(), modified)), name));
         }
     }
@@ -166,15 +173,6 @@ fn is_foreign(dir: &Dir, name: &str) -> io::Result<bool> {
 
 fn is_view_name(name: &str) -> bool {
     name.strip_prefix("task-").and_then(parse_hex::<8>).is_some()
-}
-
-// Something else of that name, a link for example, is no View.
-fn modified(dir: &Dir, name: &str) -> io::Result<Option<SystemTime>> {
-    match dir.dir(name) {
-        Ok(view) => view.as_file()?.metadata()?.modified().map(Some),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::NotFound) => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 fn remove_view(dir: &Dir, name: &str) -> io::Result<()> {
