@@ -8,6 +8,7 @@ mod beneath;
 mod capture;
 mod cleanliness;
 mod discovery;
+mod fault;
 mod fields;
 mod git_config;
 mod history;

@@ -3,8 +3,8 @@
 //! A handle is reached without following a link or crossing a mount; below it only single names are used. So nothing
 //! that is swapped on the way can lead anywhere else.
 
-use super::fault::step;
 use crate::beneath;
+use crate::fault::step;
 use isobox_domain::content::{ContentId, ContentRef};
 use nix::fcntl::{AtFlags, OFlag, openat, readlinkat, renameat};
 use nix::sys::stat::{FileStat, Mode, fstat, fstatat, mkdirat};

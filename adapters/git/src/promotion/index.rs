@@ -148,7 +148,7 @@ fn write_blob(git: &gix::Repository, content: Normalised<'_>) -> io::Result<gix:
     if git.objects.exists(&id) {
         return Ok(id);
     }
-    super::fault::step()?;
+    crate::fault::step()?;
     let kind = gix::objs::Kind::Blob;
     let written = match content {
         Normalised::Bytes(bytes) => git.objects.write_buf(kind, bytes),

@@ -7,7 +7,6 @@
 
 mod compare;
 mod dir;
-mod fault;
 mod index;
 mod journal;
 mod paths;

@@ -58,7 +58,7 @@ impl Permissions {
         let (Some(bits), Some(file)) = (self.bits, file) else { return Ok(()) };
         // Whoever may read a file that is executable may execute it.
         let bits = if mode == Mode::Executable { bits | (bits & 0o444) >> 2 } else { bits };
-        super::fault::step()?;
+        crate::fault::step()?;
         Ok(fchmod(file, nix::sys::stat::Mode::from_bits_truncate(bits))?)
     }
 
@@ -67,7 +67,7 @@ impl Permissions {
         self.set_owner(parent, name)?;
         let Some(bits) = self.bits else { return Ok(()) };
         let directory = parent.open_file(name)?;
-        super::fault::step()?;
+        crate::fault::step()?;
         let kept = nix::sys::stat::fstat(&directory)?.st_mode & SETGID;
         Ok(fchmod(&directory, nix::sys::stat::Mode::from_bits_truncate(bits | kept))?)
     }

@@ -1,7 +1,7 @@
 //! The n-th change of the file system fails, for each n: the repository is as it was, or finished.
 
-use super::super::fault::testing::{Fault, forget, plan};
 use super::fixture::{RECEIPT, everything};
+use crate::fault::testing::{Fault, forget, plan};
 use isobox_ports::{ApplyError, IndexMode, TrustedRepository};
 use nix::libc::{EIO, ENOSPC, EXDEV};
 

@@ -1,8 +1,8 @@
 //! The process is killed before the n-th change of the file system, for each n, and again while settling.
 
-use super::super::fault::testing::{Fault, forget, plan};
 use super::fixture::{RECEIPT, every_change, everything};
 use crate::GixRepository;
+use crate::fault::testing::{Fault, forget, plan};
 use isobox_ports::{IndexMode, TrustedRepository};
 use std::path::Path;
 use std::process::Command;

@@ -1,16 +1,16 @@
 //! The seam at which tests make the n-th change of the file system fail, or end the process there.
 
-/// Called before each change that a Promotion makes to a file system. Outside of tests it does nothing.
+/// Called before each change to a file system that has to be whole or undone in the end. Outside of tests it does nothing.
 #[cfg(not(test))]
-pub(super) fn step() -> std::io::Result<()> {
+pub(crate) fn step() -> std::io::Result<()> {
     Ok(())
 }
 
 #[cfg(test)]
-pub(super) use testing::step;
+pub(crate) use testing::step;
 
 #[cfg(test)]
-pub(super) mod testing {
+pub(crate) mod testing {
     //! What happens at a step, set for the calling thread.
 
     use std::cell::Cell;
