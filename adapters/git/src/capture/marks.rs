@@ -6,26 +6,36 @@
 
 use isobox_ports::OverlayKind;
 use nix::errno::Errno;
-use rustix::fs::fgetxattr;
+use rustix::fs::{fgetxattr, fremovexattr};
+use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 
 /// How marks are told from what looks like one.
 #[derive(Clone, Copy)]
-pub(super) struct Marks {
+pub(crate) struct Marks {
     opaque: &'static str,
 }
 
 impl Marks {
     /// The marks of an overlay that is mounted as `kind`. Those of the other kind mean nothing.
-    pub(super) fn of(kind: OverlayKind) -> Self {
+    pub(crate) fn of(kind: OverlayKind) -> Self {
         match kind {
             OverlayKind::Privileged => Self { opaque: "trusted.overlay.opaque" },
             OverlayKind::Unprivileged => Self { opaque: "user.overlay.opaque" },
         }
     }
 
+    /// Those as well, once it is sure that they can be read on the file system of `place`.
+    pub(crate) fn readable(kind: OverlayKind, place: &OwnedFd) -> io::Result<Self> {
+        if kind == OverlayKind::Privileged && !can_read_trusted(place) {
+            let why = "what root's overlay hides is marked by attributes that this process cannot read";
+            return Err(io::Error::new(ErrorKind::PermissionDenied, why));
+        }
+        Ok(Self::of(kind))
+    }
+
     /// Whether nothing that lower directories have below `directory` is to be seen.
-    pub(super) fn is_opaque(&self, directory: &OwnedFd) -> Result<bool, Errno> {
+    pub(crate) fn is_opaque(&self, directory: &OwnedFd) -> Result<bool, Errno> {
         let mut value = [0; 1];
         match fgetxattr(directory, self.opaque, &mut value) {
             Ok(length) => Ok((length, value) == (1, *b"y")),
@@ -36,4 +46,10 @@ impl Marks {
             },
         }
     }
+}
+
+/// Whether an attribute `trusted.*` that is not read is not there: to a process without CAP_SYS_ADMIN each looks so.
+fn can_read_trusted(place: &OwnedFd) -> bool {
+    // Removing what is not there changes nothing, and is refused with EPERM without the capability. See xattr(7).
+    fremovexattr(place, "trusted.overlay.isobox-none") != Err(rustix::io::Errno::PERM)
 }

@@ -12,13 +12,13 @@ mod descent;
 mod ignore;
 mod listing;
 mod lower_git;
-mod marks;
+pub(crate) mod marks;
 mod old;
 mod own_git;
 mod renames;
 pub(crate) mod snapshot;
 mod tar;
-mod tree;
+pub(crate) mod tree;
 mod walk;
 
 use crate::GixRepository;

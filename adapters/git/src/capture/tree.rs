@@ -2,7 +2,7 @@
 
 use super::marks::Marks;
 use crate::beneath;
-use isobox_ports::{Overlay, OverlayKind, WorkspaceMount};
+use isobox_ports::{Overlay, WorkspaceMount};
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open};
 use nix::sys::stat;
@@ -27,41 +27,35 @@ impl Tree {
             WorkspaceMount::Directory { host_path } => {
                 Ok(Self { root: open_root(host_path)?, marks: None, lowers: Vec::new() })
             }
-            WorkspaceMount::Overlay(overlay) => Ok(Self {
-                root: open_upper(overlay)?,
-                marks: Some(Marks::of(overlay.kind)),
-                lowers: overlay.lowers.clone(),
-            }),
+            WorkspaceMount::Overlay(overlay) => {
+                let place = open_place(overlay)?;
+                let marks = Marks::readable(overlay.kind, &place)?;
+                Ok(Self { root: open_upper(overlay, &place)?, marks: Some(marks), lowers: overlay.lowers.clone() })
+            }
         }
     }
 }
 
 /// Opens a directory, which is no link.
-pub(super) fn open_root(host_path: &Path) -> io::Result<OwnedFd> {
+pub(crate) fn open_root(host_path: &Path) -> io::Result<OwnedFd> {
     open_with(host_path, OFlag::O_NOFOLLOW)
 }
 
-fn open_upper(overlay: &Overlay) -> io::Result<OwnedFd> {
+/// Opens the directory that an overlay is mounted at, and that has its upper directory.
+pub(crate) fn open_place(overlay: &Overlay) -> io::Result<OwnedFd> {
     // A file system in memory is named by a descriptor of this process that holds it.
     let is_descriptor = overlay.place.parent() == Some(Path::new("/proc/self/fd"));
-    let place = open_with(&overlay.place, if is_descriptor { OFlag::empty() } else { OFlag::O_NOFOLLOW })?;
-    if overlay.kind == OverlayKind::Privileged && !can_read_marks(&place) {
-        let why = "what root's overlay hides is marked by attributes that this process cannot read";
-        return Err(io::Error::new(ErrorKind::PermissionDenied, why));
-    }
-    match beneath::open_directory(&place, b"upper") {
+    open_with(&overlay.place, if is_descriptor { OFlag::empty() } else { OFlag::O_NOFOLLOW })
+}
+
+fn open_upper(overlay: &Overlay, place: &OwnedFd) -> io::Result<OwnedFd> {
+    match beneath::open_directory(place, b"upper") {
         Err(Errno::ENOENT) if overlay.memory.is_some() => Err(io::Error::new(
             ErrorKind::NotFound,
             "what was written to it was kept in memory, and is gone with the sandbox that it was mounted in",
         )),
         opened => Ok(opened?),
     }
-}
-
-/// Whether an attribute `trusted.*` that is not read is not there: to a process without CAP_SYS_ADMIN each looks so.
-fn can_read_marks(place: &OwnedFd) -> bool {
-    // Removing what is not there changes nothing, and is refused with EPERM without the capability. See xattr(7).
-    rustix::fs::fremovexattr(place, "trusted.overlay.isobox-none") != Err(rustix::io::Errno::PERM)
 }
 
 fn open_with(host_path: &Path, flags: OFlag) -> io::Result<OwnedFd> {

@@ -60,6 +60,7 @@ impl Removal {
             let entries = entries(directory)?;
             let is_all = entries.len() < BATCH;
             for Entry { name, is_directory } in entries {
+                crate::fault::step()?;
                 if !is_directory {
                     gone(unlinkat(directory, name.as_c_str(), UnlinkatFlags::NoRemoveDir))?;
                 } else if depth < DEPTH {

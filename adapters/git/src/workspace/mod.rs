@@ -11,6 +11,7 @@ pub(crate) mod materialiser;
 mod merge;
 mod overlay;
 mod pack;
+mod permitted;
 pub(crate) mod pinned;
 mod retained;
 pub(crate) mod submodules;
@@ -189,7 +190,13 @@ impl Workspaces for GixWorkspaces {
             (WorkspaceMount::Overlay(overlay), Some(over)) => {
                 let held = self.held(&over.wanted)?;
                 let made_from = MadeFrom { base: &held.base(), stat_cache: &held.stat_cache(), snapshot: None };
-                let mounted = WorkspaceMount::Overlay(Overlay { lowers: held.lowers(), ..overlay.clone() });
+                let mounted = if retained::is_begun(&layout) {
+                    // Somebody was killed who retained it: only all of it together is what the workload left.
+                    retained::merge(&layout, over.kind, || Ok(Arc::clone(&held)))?;
+                    WorkspaceMount::Directory { host_path: layout.root() }
+                } else {
+                    WorkspaceMount::Overlay(Overlay { lowers: held.lowers(), ..overlay.clone() })
+                };
                 capture::capture(&made_from, &self.repository, &mounted, sink)
             }
             _ => {

@@ -2,6 +2,9 @@
 
 use super::layout::Layout;
 use super::{disposal, failure, merge};
+use crate::capture::marks::Marks;
+use crate::capture::tree::open_root;
+use crate::fault::step;
 use crate::pristine::Held;
 use isobox_domain::escape::Escaped;
 use isobox_ports::{OverlayKind, WorkspaceError};
@@ -11,8 +14,17 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
 
+/// Names of the plain directory while it is made: what shows through from below, and with what was written.
+const COPIED: &str = "copied";
+const MERGED: &str = "merged";
+
+/// Whether what was written to the overlay at `layout` may be in its plain directory by now, as a whole or in part.
+pub(super) fn is_begun(layout: &Layout) -> bool {
+    layout.container().join(MERGED).exists() || layout.root().exists()
+}
+
 /// Makes the plain directory [`Layout::root`] of the overlay at `layout`, whose pristine copy `held` finds, and removes
-/// what else is there. One that was interrupted goes on where it was.
+/// what else is there. One that was interrupted goes on where it was, whether or not its copy can still be found.
 pub(super) fn merge(
     layout: &Layout,
     kind: OverlayKind,
@@ -20,7 +32,7 @@ pub(super) fn merge(
 ) -> Result<(), WorkspaceError> {
     let failed = |e: io::Error| failure(&format!("make a plain directory of the workspace {}", layout.shown()), e);
     let container = layout.container();
-    let [upper, work, copied, merged] = ["upper", "work", "copied", "merged"].map(|name| container.join(name));
+    let [upper, work, copied, merged] = ["upper", "work", COPIED, MERGED].map(|name| container.join(name));
     if !layout.root().exists() {
         if !upper.is_dir() {
             return Err(failed(io::Error::new(
@@ -28,17 +40,27 @@ pub(super) fn merge(
                 "what was written to it was in memory, and is gone",
             )));
         }
+        let place = open_root(container).map_err(failed)?;
         // What is moved into it once is nowhere else: only before that is it made from the start.
         if !merged.exists() {
             let held = held()?;
-            disposal::remove(&copied)
-                .and_then(|()| DirBuilder::new().mode(0o755).create(&copied))
-                .and_then(|()| merge::copy_lowers(&held.lowers(), &upper, kind, &copied))
-                .and_then(|()| std::fs::rename(&copied, &merged))
-                .inspect_err(|_| disposal::remove(&copied).unwrap_or_default())
-                .map_err(failed)?;
+            let copy = || {
+                let marks = Marks::readable(kind, &place)?;
+                disposal::remove(&copied)?;
+                step()?;
+                DirBuilder::new().mode(0o755).create(&copied)?;
+                merge::copy_lowers(&held.lowers(), &place, marks, COPIED)?;
+                step()?;
+                std::fs::rename(&copied, &merged)
+            };
+            copy().inspect_err(|_| disposal::remove(&copied).unwrap_or_default()).map_err(failed)?;
         }
-        merge::move_upper(&upper, &merged).and_then(|()| std::fs::rename(&merged, layout.root())).map_err(failed)?;
+        let finish = || {
+            merge::move_upper(&place, MERGED)?;
+            step()?;
+            std::fs::rename(&merged, layout.root())
+        };
+        finish().map_err(failed)?;
     }
     disposal::remove(&upper).and_then(|()| disposal::remove(&work)).map_err(failed)
 }
@@ -57,6 +79,9 @@ pub fn dispose_retained(workspaces_root: &Path, root: &Path) -> Result<bool, Wor
         .map_err(|e| failure(&format!("remove the workspace {}", layout.shown()), e))?;
     Ok(is_there)
 }
+
+#[cfg(test)]
+mod kills;
 
 #[cfg(test)]
 mod tests {
