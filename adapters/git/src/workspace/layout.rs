@@ -87,14 +87,22 @@ impl Layout {
         Ok(Self { container, over })
     }
 
-    /// The place of the Workspace with the root `root`; `None` if none directly below `workspaces_root` has it.
-    pub(crate) fn of_root(workspaces_root: &Path, root: &Path) -> Option<Self> {
-        let container = root.parent()?;
-        let layout = Self::of_container(container.to_owned(), None)?;
-        // Compared as bytes: to `Path`, `a/./b` is the same as `a/b`.
-        let is_there = container.parent()?.as_os_str() == workspaces_root.as_os_str()
-            && layout.root().as_os_str() == root.as_os_str();
-        is_there.then_some(layout)
+    /// The place of the Workspace that is kept at `kept`: the root of a plain directory, or the place of an overlay that
+    /// could not be made one. `None` if none directly below `workspaces_root` is.
+    pub(crate) fn of_kept(workspaces_root: &Path, kept: &Path) -> Option<Self> {
+        let is_below = |layout: &Self| {
+            // Compared as bytes: to `Path`, `a/./b` is the same as `a/b`.
+            let is_same =
+                layout.root().as_os_str() == kept.as_os_str() || layout.container.as_os_str() == kept.as_os_str();
+            is_same && layout.container.parent().map(Path::as_os_str) == Some(workspaces_root.as_os_str())
+        };
+        let of_root = kept.parent().and_then(|container| Self::of_container(container.to_owned(), None));
+        let overlay = || Self::of_container(kept.to_owned(), None).filter(Self::is_no_plain_directory);
+        of_root.filter(is_below).or_else(|| overlay().filter(is_below))
+    }
+
+    fn is_no_plain_directory(&self) -> bool {
+        ["upper", "work"].iter().any(|name| self.container.join(name).exists()) || !self.root().exists()
     }
 
     /// The state that names this place.

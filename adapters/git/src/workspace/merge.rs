@@ -194,3 +194,102 @@ fn names(directory: &OwnedFd) -> io::Result<impl Iterator<Item = io::Result<Vec<
     let names = listing.map(|entry| Ok(entry?.file_name().to_bytes().to_vec()));
     Ok(names.filter(|name| !matches!(name.as_deref(), Ok(b"." | b".."))))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::disposal;
+    use isobox_ports::{Overlay, OverlayKind, WorkspaceMount};
+    use nix::unistd::{Uid, geteuid, setfsuid};
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, chown};
+    use std::path::Path;
+
+    const NOBODY: u32 = 65_534;
+
+    fn mode(path: &Path) -> u32 {
+        fs::symlink_metadata(path).expect("it is there").permissions().mode() & 0o7777
+    }
+
+    /// Does something as an ordinary user, whose files all below `place` are.
+    fn as_ordinary_user(place: &Path, action: impl FnOnce() + Send) {
+        if !geteuid().is_root() {
+            return action();
+        }
+        let mut pending = vec![place.to_owned()];
+        while let Some(path) = pending.pop() {
+            chown(&path, Some(NOBODY), None).expect("it is given away");
+            if path.is_dir() {
+                pending.extend(fs::read_dir(&path).expect("it is read").map(|entry| entry.expect("a name").path()));
+            }
+        }
+        // Of this thread alone; the capabilities that files need go with it. See setfsuid(2).
+        std::thread::scope(|scope| {
+            let done = scope.spawn(|| {
+                setfsuid(Uid::from_raw(NOBODY));
+                action();
+            });
+            done.join().expect("it ends");
+        });
+    }
+
+    #[test]
+    fn what_its_owner_may_not_open_is_merged_with_its_mode_and_again_after_an_interruption() {
+        for root_mode in [0o000, 0o555] {
+            let directory = tempfile::tempdir().expect("a temporary directory");
+            let place = directory.path();
+            for path in ["lower/shared", "upper/shared", "upper/shared/new", "upper/locked/deep", "copied"] {
+                fs::create_dir_all(place.join(path)).expect("directories are made");
+            }
+            for path in ["lower/shared/a", "lower/b", "upper/shared/new/c", "upper/locked/deep/d"] {
+                fs::write(place.join(path), path).expect("a file is written");
+            }
+            as_ordinary_user(place, || {
+                let chmod = |path: &str, mode| {
+                    fs::set_permissions(place.join(path), fs::Permissions::from_mode(mode)).expect("its mode is set");
+                };
+                chmod("upper/shared/new", 0o500);
+                chmod("upper/locked", 0o000);
+                chmod("upper/shared", 0o100);
+                chmod("upper", root_mode);
+                let opened = open_root(place).expect("it opens");
+                let marks = Marks::of(OverlayKind::Unprivileged);
+                let overlay =
+                    Overlay { lowers: vec![], place: place.to_owned(), kind: OverlayKind::Unprivileged, memory: None };
+                let root = Permitted::root_of(&WorkspaceMount::Overlay(overlay)).expect("it opens");
+                assert_eq!(fs::read_dir(place.join("upper")).expect("it is read").count(), 2);
+                drop(root);
+                copy_lowers(&[place.join("lower")], &opened, marks, "copied").expect("it is copied");
+                assert_eq!(mode(&place.join("upper")), root_mode);
+                for _ in 0..2 {
+                    move_upper(&opened, "copied").expect("it is moved");
+                    assert_eq!(mode(&place.join("copied")), root_mode);
+                }
+                chmod("copied", 0o755);
+                assert_eq!(mode(&place.join("copied/shared")), 0o100);
+                chmod("copied/shared", 0o755);
+                assert_eq!(mode(&place.join("copied/shared/new")), 0o500);
+                assert_eq!(mode(&place.join("copied/locked")), 0o000);
+                chmod("copied/locked", 0o755);
+                for path in ["shared/a", "b", "shared/new/c", "locked/deep/d"] {
+                    assert!(place.join("copied").join(path).exists(), "{path}");
+                }
+                disposal::remove(&place.join("upper")).expect("it is removed");
+            });
+        }
+    }
+
+    #[test]
+    fn every_one_of_many_names_moves() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let place = directory.path();
+        fs::create_dir(place.join("upper")).expect("a directory is made");
+        fs::create_dir(place.join("merged")).expect("a directory is made");
+        for number in 0..3_000 {
+            fs::write(place.join(format!("upper/{number}")), "").expect("a file is written");
+        }
+        move_upper(&open_root(place).expect("it opens"), "merged").expect("it is moved");
+        assert_eq!(fs::read_dir(place.join("merged")).expect("it is read").count(), 3_000);
+        assert_eq!(fs::read_dir(place.join("upper")).expect("it is read").count(), 0);
+    }
+}

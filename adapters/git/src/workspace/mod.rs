@@ -28,6 +28,7 @@ use isobox_ports::{
     WorkspaceRequest, Workspaces,
 };
 use layout::{Layout, Over};
+use permitted::Permitted;
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -186,6 +187,8 @@ impl Workspaces for GixWorkspaces {
         sink: &mut dyn CaptureSink,
     ) -> Result<(), WorkspaceError> {
         let layout = layout(state)?;
+        // Without it, what a workload took from itself would be taken from isobox, too. What cannot be opened is told.
+        let _root = Permitted::root_of(mounted);
         match (mounted, layout.over()) {
             (WorkspaceMount::Overlay(overlay), Some(over)) => {
                 let held = self.held(&over.wanted)?;

@@ -1,12 +1,15 @@
 //! Directories of the workload's, open although their modes may forbid it.
 
 use crate::beneath;
+use crate::capture::tree::{open_place, open_root};
+use isobox_ports::WorkspaceMount;
 use nix::fcntl::AtFlags;
 use nix::sys::stat::{FchmodatFlags, FileStat, Mode, fchmod, fchmodat, fstat, fstatat, futimens};
 use nix::sys::time::TimeSpec;
 use nix::unistd::{AccessFlags, faccessat};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 
 /// An open directory in which everything is permitted to this process as long as this lives.
 ///
@@ -36,6 +39,19 @@ impl Permitted {
             fchmodat(&around, name, mode | Mode::S_IRWXU, FchmodatFlags::NoFollowSymlink)?;
         }
         Ok(Self { directory: beneath::open_directory(around, name)?, is_changed, looks })
+    }
+
+    /// Opens what the processes of a Workspace could write to, as far as it is on disk.
+    pub(crate) fn root_of(mount: &WorkspaceMount) -> io::Result<Self> {
+        match mount {
+            WorkspaceMount::Overlay(overlay) => Self::open(open_place(overlay)?, b"upper"),
+            WorkspaceMount::Directory { host_path } => {
+                let (Some(around), Some(name)) = (host_path.parent(), host_path.file_name()) else {
+                    return Err(io::ErrorKind::InvalidInput.into());
+                };
+                Self::open(open_root(around)?, name.as_bytes())
+            }
+        }
     }
 
     /// What it looked like.

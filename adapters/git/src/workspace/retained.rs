@@ -65,12 +65,12 @@ pub(super) fn merge(
     disposal::remove(&upper).and_then(|()| disposal::remove(&work)).map_err(failed)
 }
 
-/// Removes the Workspace whose root is `root`; whether it was there.
+/// Removes the Workspace that is kept at `root`; whether it was there.
 ///
 /// The path comes from a record, which may be anybody's: what does not lie where isobox makes Workspaces, directly below
 /// the absolute directory `workspaces_root`, is refused.
 pub fn dispose_retained(workspaces_root: &Path, root: &Path) -> Result<bool, WorkspaceError> {
-    let layout = Layout::of_root(workspaces_root, root).ok_or_else(|| WorkspaceError::Refused {
+    let layout = Layout::of_kept(workspaces_root, root).ok_or_else(|| WorkspaceError::Refused {
         reason: format!("{} is no workspace below {}", Escaped::path(root), Escaped::path(workspaces_root)),
         hint: Some("if you moved it, remove it yourself".to_owned()),
     })?;
@@ -110,5 +110,24 @@ mod tests {
         assert!(dispose_retained(&workspaces_root, &place.join("root")).unwrap());
         assert!(!place.exists());
         assert!(!dispose_retained(&workspaces_root, &place.join("root")).unwrap());
+    }
+
+    #[test]
+    fn an_overlay_that_could_not_be_made_a_plain_directory_is_removed_by_its_place() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspaces_root = directory.path().join("workspaces");
+        let name = format!("ws-{}", "0".repeat(32));
+        for beside in ["merged", "root"] {
+            let place = workspaces_root.join(&name);
+            fs::create_dir_all(place.join("upper")).unwrap();
+            fs::create_dir_all(place.join(beside)).unwrap();
+            for path in [place.join("upper"), directory.path().join(&name), workspaces_root.join(format!("../{name}"))]
+            {
+                assert!(dispose_retained(&workspaces_root, &path).is_err(), "{}", path.display());
+            }
+            assert!(dispose_retained(&workspaces_root, &place).unwrap());
+            assert!(!place.exists());
+            assert!(!dispose_retained(&workspaces_root, &place).unwrap());
+        }
     }
 }
