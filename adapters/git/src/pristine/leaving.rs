@@ -72,8 +72,42 @@ pub(super) fn tidy(around: &Path) -> io::Result<()> {
     if std::fs::read_dir(around)?.count() == 1 {
         // Whoever waits for the turn sees that the file is another one by then, or none.
         std::fs::remove_file(around.join(TURN))?;
-        std::fs::remove_dir(around)?;
+        match std::fs::remove_dir(around) {
+            // Somebody else came meanwhile, to make a copy or to do the same.
+            Err(error) if matches!(error.kind(), ErrorKind::DirectoryNotEmpty | ErrorKind::NotFound) => {}
+            removed => removed?,
+        }
     }
     drop(turn);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    #[test]
+    fn tidying_beside_somebody_who_comes_to_make_a_copy_is_no_failure() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let around = directory.path().join("0123");
+        let is_done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !is_done.load(Ordering::Relaxed) {
+                        std::fs::create_dir_all(&around).expect("a directory is made");
+                        // Before it is locked, it is there already.
+                        drop(File::options().write(true).create(true).truncate(false).open(around.join(TURN)));
+                    }
+                });
+            }
+            let tidied: io::Result<()> = (0..20_000).try_for_each(|_| match around.is_dir() {
+                true => tidy(&around),
+                false => Ok(()),
+            });
+            is_done.store(true, Ordering::Relaxed);
+            tidied.expect("it is tidied, or let be");
+        });
+    }
 }
