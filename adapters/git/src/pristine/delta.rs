@@ -29,6 +29,7 @@ use isobox_ports::WorkspaceError;
 use nix::sys::stat::{Mode as Permissions, SFlag, mknodat};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 /// Up to this many paths may differ, or up to half of all.
@@ -134,7 +135,7 @@ impl Layer<'_> {
     fn cut_history(&self, git_dir: &Path) -> io::Result<()> {
         for name in ["shallow", "packed-refs"] {
             let below = self.lower.all().map(|held| held.place.join("tree/.git").join(name));
-            let below = below.map(std::fs::read).find(|read| !is_missing(read)).transpose()?;
+            let below = below.map(|path| read_layer(&path)).find_map(Result::transpose).transpose()?.flatten();
             let here = git_dir.join(name);
             match below {
                 Some(lines) if name == "shallow" => {
@@ -185,8 +186,14 @@ fn name(place: &Path) -> String {
     place.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn is_missing(read: &io::Result<Vec<u8>>) -> bool {
-    read.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+/// What one layer says of a file: nothing, that there is none, or what is in it.
+fn read_layer(host_path: &Path) -> io::Result<Option<Option<Vec<u8>>>> {
+    match std::fs::symlink_metadata(host_path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        // A whiteout, which cannot be opened.
+        Ok(found) if found.file_type().is_char_device() => Ok(Some(None)),
+        _ => Ok(Some(Some(std::fs::read(host_path)?))),
+    }
 }
 
 fn hide(root: &Path, hidden: &[RepoPath]) -> io::Result<()> {
