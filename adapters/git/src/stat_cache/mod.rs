@@ -145,14 +145,11 @@ mod tests {
     }
 
     #[test]
-    fn every_entry_is_found_by_its_number_and_by_its_path_from_any_place_before() {
+    fn every_entry_is_found_by_its_path_from_any_place_before() {
         for count in [0, 1, 15, 16, 17, 100] {
             let entries = numbered(count);
             let (_directory, path) = written(&entries);
             let cache = StatCache::open(&path).expect("it opens");
-            assert_eq!(cache.len(), u64::from(count));
-            let found = (0..=u64::from(count)).map(|index| cache.entry(index).expect("it is read"));
-            assert_eq!(found.collect::<Vec<_>>(), entries.iter().cloned().map(Some).chain([None]).collect::<Vec<_>>());
             let mut from = cache.first().expect("it is read");
             for start in 0..=entries.len() {
                 for target in (start * 2)..=(entries.len() * 2) {
@@ -207,7 +204,7 @@ mod tests {
             let footer: Vec<u8> = [entries, submodules, offsets].into_iter().flat_map(u64::to_le_bytes).collect();
             std::fs::write(&path, [MAGIC.as_slice(), &tail, &footer].concat()).expect("it is written");
             let Ok(cache) = StatCache::open(&path) else { return Ok(()) };
-            drop((read(&path), cache.submodules(), cache.entry(entries.saturating_sub(1))));
+            drop((read(&path), cache.submodules()));
             if let Ok(first) = cache.first() {
                 drop(cache.seek(b"x/y", &first));
             }

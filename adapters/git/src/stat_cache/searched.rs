@@ -55,25 +55,6 @@ impl StatCache {
         Ok(Self { file: Arc::new(file), entries, submodules, offsets })
     }
 
-    /// The number of entries.
-    #[cfg_attr(not(test), allow(dead_code, reason = "for whoever samples entries"))]
-    pub(crate) fn len(&self) -> u64 {
-        self.entries
-    }
-
-    /// The entry on which `index` others come before. Costs the same for each.
-    #[cfg_attr(not(test), allow(dead_code, reason = "for whoever samples entries"))]
-    pub(crate) fn entry(&self, index: u64) -> io::Result<Option<StatCacheEntry>> {
-        if index >= self.entries {
-            return Ok(None);
-        }
-        let mut reader = self.read_from(index / INTERVAL)?;
-        for _ in 0..index % INTERVAL {
-            reader.next().transpose()?;
-        }
-        reader.next().transpose()
-    }
-
     /// The place of the first entry.
     pub(crate) fn first(&self) -> io::Result<Position> {
         self.position(self.read_from(0)?)
