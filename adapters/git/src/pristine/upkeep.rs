@@ -1,6 +1,6 @@
 //! Looking after the cache: what is in it, and letting go what nobody needs.
 
-use super::held::{lock, whole_seal};
+use super::held::{is_at, lock, whole_seal};
 use super::leaving::{take_away, tidy};
 use super::seal::Seal;
 use crate::workspace::failure;
@@ -97,15 +97,22 @@ struct Looked {
 
 /// Looks at every sample of a copy; `None` if it is gone by now.
 fn look(name: &str, place: &Path) -> io::Result<Option<Looked>> {
-    let (directory, is_in_use) = match lock(place, FlockArg::LockExclusiveNonblock) {
-        Ok(Some(locked)) => (locked.try_clone()?, false),
-        Ok(None) => return Ok(None),
-        Err(error) if error.kind() == ErrorKind::WouldBlock => (File::open(place)?, true),
-        Err(error) => return Err(error),
+    // Held to the end: nobody takes it away while it is looked at.
+    let locked = match lock(place, FlockArg::LockExclusiveNonblock) {
+        Err(error) if error.kind() == ErrorKind::WouldBlock => None,
+        locked => match locked? {
+            Some(locked) => Some(locked),
+            None => return Ok(None),
+        },
     };
+    let Some(directory) = open(place)? else { return Ok(None) };
     let since = directory.metadata()?.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
     let used_at = Timestamp::nearest(u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
     let seal = whole_seal(&directory, place, usize::MAX);
+    // Whoever used it may have been the last, and another may have taken it away.
+    if seal.is_none() && !is_at(place, &directory)? {
+        return Ok(None);
+    }
     let around = name.split_once('/').map_or("", |(around, _)| around);
     let beside = |(name, id): &(String, String)| (format!("{around}/{name}"), id.clone());
     let below: Vec<_> = seal.iter().flat_map(|seal| &seal.below).map(beside).collect();
@@ -119,7 +126,15 @@ fn look(name: &str, place: &Path) -> io::Result<Option<Looked>> {
         paths,
         below: names,
     });
+    let is_in_use = locked.is_none();
     Ok(Some(Looked { copy: CachedCopy { name: name.to_owned(), seal, used_at, is_in_use }, id, below }))
+}
+
+fn open(place: &Path) -> io::Result<Option<File>> {
+    match File::open(place) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        opened => Ok(Some(opened?)),
+    }
 }
 
 /// The names of directories that are not of half a copy.

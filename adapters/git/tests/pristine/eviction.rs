@@ -5,14 +5,18 @@ use crate::scene::{OVERLAY, Scene, overlay};
 use isobox_domain::git_oid::GitOid;
 use isobox_git::{FsWorkspaceCache, GixWorkspaces};
 use isobox_ports::contract::workspace_cache::{WorkspaceCacheFixture, cases};
-use isobox_ports::{WorkspaceCache, WorkspaceRequest, Workspaces};
+use isobox_ports::{WorkspaceCache, WorkspaceError, WorkspaceRequest, Workspaces};
 use libtest_mimic::Trial;
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let own = vec![trial("what_was_not_used_for_a_month_goes_when_another_copy_is_made", upkeep)];
+    let own = vec![
+        trial("what_was_not_used_for_a_month_goes_when_another_copy_is_made", upkeep),
+        trial("a_copy_that_goes_while_it_is_listed_is_not_listed_as_damaged", listed_meanwhile),
+    ];
     own.into_iter().chain(cases("fs_workspace_cache", Fixture::new)).collect()
 }
 
@@ -75,6 +79,30 @@ impl WorkspaceCacheFixture for Fixture {
     fn remains(&self) -> usize {
         self.scene.cached().len()
     }
+}
+
+fn listed_meanwhile() {
+    let scene = Scene::new();
+    let cache = FsWorkspaceCache::new(scene.cache());
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let list = || {
+            while !is_done.load(Ordering::Relaxed) {
+                let copies = cache.list()?;
+                assert!(copies.iter().all(|copy| copy.seal.is_some()), "{copies:?}");
+            }
+            Ok::<_, WorkspaceError>(())
+        };
+        let listed = scope.spawn(list);
+        for _ in 0..100 {
+            scene.tree();
+            for copy in cache.list().expect("it is listed") {
+                cache.evict(&copy.name).expect("it is evicted, or in use");
+            }
+        }
+        is_done.store(true, Ordering::Relaxed);
+        listed.join().expect("it ends").expect("it is listed");
+    });
 }
 
 fn upkeep() {
