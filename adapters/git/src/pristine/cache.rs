@@ -119,13 +119,8 @@ impl PristineCache {
         let _turn = self.wait_for_turn(around).map_err(|error| self.unusable(&error))?;
         match self.look(place).map_err(|error| self.unusable(&error))? {
             Found::Whole(held) => return Ok(held),
-            Found::Damaged => match take_away(place, || Ok(true)).map_err(|error| self.unusable(&error))? {
-                Eviction::Removed => {}
-                Eviction::InUse | Eviction::LainOn => {
-                    let why = "the pristine copy is damaged, and another process uses it";
-                    return Err(self.unusable(&io::Error::new(ErrorKind::WouldBlock, why)));
-                }
-            },
+            Found::Damaged => self.make_room(place, "is damaged")?,
+            Found::Outdated => self.make_room(place, "lacks a submodule that is there by now")?,
             Found::Nothing => {}
         }
         // Nobody else makes anything while it is this one's turn: what is there was left by one that was killed.
@@ -139,8 +134,18 @@ impl PristineCache {
                 upkeep::begin(&self.directory);
                 Ok(held)
             }
-            Found::Damaged | Found::Nothing => {
+            Found::Damaged | Found::Outdated | Found::Nothing => {
                 Err(self.unusable(&io::Error::other("what was made there did not stay")))
+            }
+        }
+    }
+
+    fn make_room(&self, place: &Path, why: &str) -> Result<(), Unprepared> {
+        match take_away(place, || Ok(true)).map_err(|error| self.unusable(&error))? {
+            Eviction::Removed => Ok(()),
+            Eviction::InUse | Eviction::LainOn => {
+                let why = format!("the pristine copy {why}, and another process uses it");
+                Err(self.unusable(&io::Error::new(ErrorKind::WouldBlock, why)))
             }
         }
     }

@@ -49,6 +49,8 @@ pub(crate) enum Found {
     Whole(Arc<Held>),
     /// Something that is none, or none any more.
     Damaged,
+    /// One without a submodule that could be had by now.
+    Outdated,
     /// Nothing.
     Nothing,
 }
@@ -64,6 +66,7 @@ impl Held {
         for (name, id) in &held.seal.below {
             match Self::take_alone(&place.with_file_name(name), LOOKS_BELOW)? {
                 Ok(lower) if lower.seal.id == *id => below.push(lower),
+                Err(Found::Outdated) => return Ok(Found::Outdated),
                 _ => return Ok(Found::Damaged),
             }
         }
@@ -73,6 +76,7 @@ impl Held {
     fn take_alone(place: &Path, looks: usize) -> io::Result<Result<Self, Found>> {
         let Some(directory) = lock(place, FlockArg::LockShared)? else { return Ok(Err(Found::Nothing)) };
         Ok(match whole_seal(&directory, place, looks) {
+            Some(seal) if could_have_more(&seal) => Err(Found::Outdated),
             Some(seal) => {
                 note_use(&directory);
                 Ok(Self { place: place.to_owned(), seal, _lock: directory, below: vec![] })
@@ -198,10 +202,11 @@ fn is_whole(directory: &File, seal: &Seal, looks: usize) -> bool {
         && is_directory("tree")
         && is_directory("tree/.git")
         && samples_are_as_made(directory, seal, looks)
-        && !seal
-            .missing
-            .iter()
-            .any(|missing| submodules::open(&missing.candidates, &oid::to_gix(&missing.commit)).is_some())
+}
+
+fn could_have_more(seal: &Seal) -> bool {
+    let mut missing = seal.missing.iter();
+    missing.any(|missing| submodules::open(&missing.candidates, &oid::to_gix(&missing.commit)).is_some())
 }
 
 /// Others each time, so that in the end all are looked at.

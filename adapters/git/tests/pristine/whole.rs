@@ -108,8 +108,12 @@ fn submodules() {
     assert!(without.notices.iter().any(|notice| notice.contains("vendor/inner")), "{:?}", without.notices);
     assert_eq!(fs::read_dir(overlay(&without).lowers[0].join("vendor/inner")).expect("it is read").count(), 0);
     workspaces.dispose(&without.state).expect("it is removed");
-    drop(workspaces);
     git(&scene.app, ["submodule", "--quiet", "update", "--init"]);
+    let beside = scene.create(&scene.workspaces());
+    let why = "the pristine copy lacks a submodule that is there by now, and another process uses it";
+    assert!(beside.notices.iter().any(|notice| notice.ends_with(why)), "{:?}", beside.notices);
+    assert_eq!(fs::read(beside.mount.host_path().join("vendor/inner/inside")).expect("it is read"), b"x\n");
+    drop(workspaces);
     let workspaces = scene.workspaces();
     let with = scene.create(&workspaces);
     assert_eq!(with.notices, Vec::<String>::new());
