@@ -4,8 +4,10 @@
 mod support;
 
 use isobox_ports::OverlayKind;
+use libtest_mimic::{Arguments, Trial};
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestCaseError, TestRunner};
+use std::process::ExitCode;
 use support::edits::{Edit, Site, edit, fill, path};
 use support::overlay::{Laid, kinds};
 use support::{Scene, write};
@@ -67,8 +69,19 @@ fn agree(scene: &Scene, kind: OverlayKind, edits: &[Edit]) -> Result<(), TestCas
     Ok(())
 }
 
-#[test]
-fn an_overlay_is_captured_as_a_copy_with_the_same_edits_is() {
+fn main() -> ExitCode {
+    let kinds = kinds();
+    let why = if kinds.is_empty() { " (no overlay can be mounted here)" } else { "" };
+    let name = format!("an_overlay_is_captured_as_a_copy_with_the_same_edits_is{why}");
+    let is_ignored = kinds.is_empty();
+    let trial = Trial::test(name, move || {
+        same_as_copy(kinds);
+        Ok(())
+    });
+    libtest_mimic::run(&Arguments::from_args(), vec![trial.with_ignored_flag(is_ignored)]).exit_code()
+}
+
+fn same_as_copy(kinds: Vec<OverlayKind>) {
     let cases = std::env::var("ISOBOX_OVERLAY_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(256);
     let config = ProptestConfig {
         cases,
@@ -83,10 +96,6 @@ fn an_overlay_is_captured_as_a_copy_with_the_same_edits_is() {
         let names = directories.iter().flat_map(|directory| (0..25).map(move |number| format!("{directory}n{number}")));
         names.for_each(|name| write(root, name.as_bytes(), "one\n"));
     });
-    let kinds = kinds();
-    if kinds.is_empty() {
-        return println!("ignored: no overlay can be mounted here");
-    }
     let case = (prop::sample::select(kinds), edits());
     TestRunner::new(config)
         .run(&case, |(kind, edits)| agree(&scene, kind, &edits))

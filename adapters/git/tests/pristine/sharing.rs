@@ -7,6 +7,7 @@ use isobox_ports::{TrustedRepository, WorkspaceRequest, Workspaces};
 use libtest_mimic::Trial;
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
@@ -56,15 +57,21 @@ fn killed_while_making() {
         fs::write(scene.app.join(format!("src/f{number}")), format!("{number}\n")).expect("a file is written");
     }
     commit(&scene.app);
+    let making = |scene: &Scene| {
+        scene.cached().iter().any(|path| path.file_name().is_some_and(|name| name.as_bytes().starts_with(b".making-")))
+    };
     let mut half = 0;
-    for delay_ms in [2, 5, 10, 15, 20, 30, 45, 60, 80, 100] {
+    for later_ms in [0, 0, 0, 1, 2, 5, 10, 20, 40, 80] {
         let program = std::env::current_exe().expect("this program has a path");
         let mut child = Command::new(program).env(MAKES, scene.place.path()).spawn().expect("it starts");
-        // How far it comes is up to the machine; at any of these moments what is left must be as good as nothing.
-        std::thread::sleep(Duration::from_millis(delay_ms));
+        // How far it comes from there is up to the machine; at any moment what is left must be as good as nothing.
+        while !making(&scene) && child.try_wait().expect("it is looked at").is_none() {
+            std::thread::yield_now();
+        }
+        std::thread::sleep(Duration::from_millis(later_ms));
         child.kill().expect("it is killed");
         child.wait().expect("it ends");
-        half += scene.cached().iter().filter(|path| path.to_string_lossy().contains(".making-")).count();
+        half += usize::from(making(&scene));
         let workspaces = scene.workspaces();
         let workspace = scene.create(&workspaces);
         let tree = &overlay(&workspace).lowers[0];

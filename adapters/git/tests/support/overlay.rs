@@ -32,9 +32,10 @@ pub fn kinds() -> Vec<OverlayKind> {
     KINDS.get_or_init(|| all.into_iter().filter(is_possible).collect()).clone()
 }
 
-#[allow(clippy::print_stdout, reason = "a test that cannot run here says why")]
+#[allow(clippy::print_stderr, reason = "a test that cannot run here says why")]
 fn say_ignored(what: &str) {
-    println!("ignored: {what}");
+    // Not where a list of tests is read from.
+    eprintln!("ignored: {what}");
 }
 
 /// A Workspace that lies on another one.
