@@ -4,6 +4,7 @@
 //! files may be cut off, although the seal is there. The file `boot` names the start of the machine in which all was seen.
 
 use super::held::Held;
+use super::seal::hash_of_git;
 use crate::fields::{invalid, open_regular};
 use crate::stat_cache::{FileStat, StatCache};
 use crate::workspace::base::Base;
@@ -36,6 +37,11 @@ pub(super) fn is_seen(held: &Held) -> io::Result<bool> {
 }
 
 fn see(held: &Held) -> io::Result<()> {
+    for held in held.all() {
+        if hash_of_git(&held.place)? != held.seal.git {
+            return Err(invalid("a file of .git is not as it was made"));
+        }
+    }
     let base = Base::load(&held.base())?;
     let mut made = StatCache::open(&held.stat_cache())?.first()?;
     while let Some(entry) = made.take()? {

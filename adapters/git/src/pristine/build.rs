@@ -1,6 +1,6 @@
 //! Making a pristine copy from nothing but the source.
 
-use super::seal::Seal;
+use super::seal::{Seal, hash_of_git};
 use super::wanted::Wanted;
 use crate::GixRepository;
 use crate::stat_cache::FileStat;
@@ -36,6 +36,7 @@ pub(super) fn whole(
     pinned.base.layers[0].host_path = repository.common_dir().to_owned();
     let materialiser = Materialiser::new(&pinned.base, pinned.repositories.clone())?.verifying();
     let made = creation::write(&destination, &mut pinned, &materialiser, wanted.branch.as_deref())?;
+    let git = hash_of_git(making).map_err(|e| failure("look at the .git of the pristine copy", e))?;
     let seal = Seal {
         id: id.to_owned(),
         source: repository.common_dir().to_owned(),
@@ -43,6 +44,7 @@ pub(super) fn whole(
         commit: wanted.commit,
         bytes: bytes_on_disk(making, &made),
         paths: pinned.tracked.len() as u64,
+        git,
         below: vec![],
         filters: materialiser.filters_not_run(),
         missing: std::mem::take(&mut pinned.missing_submodules),

@@ -1,13 +1,14 @@
 //! The seal of a pristine copy: what is written last, and says that everything else is in place.
 //!
-//! A file is a sequence of fields, each ended by a NUL byte: `ISOBOX-PRISTINE 1`, the id, the source, the branch (empty
-//! for none), the commit, bytes and paths; then three lists and the samples, each behind the number of its items: the
+//! A file is a sequence of fields, each ended by a NUL byte: `ISOBOX-PRISTINE 2`, the id, the source, the branch (empty
+//! for none), the commit, bytes, paths and the hash of small files; then three lists and the samples, each behind the number of its items: the
 //! copies below (name and id), the filters (name and paths), the submodules that are missing (path, commit, number of
 //! candidates and these), and the samples (path and stat). Last comes the CRC-32 of all before it, in hex digits.
 
 use crate::fields::{self, count, number, read_regular, text};
 use crate::stat_cache::FileStat;
 use crate::workspace::pinned::MissingSubmodule;
+use isobox_domain::content::hex;
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::repo_path::RepoPath;
 use std::ffi::OsStr;
@@ -15,7 +16,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-const MAGIC: &[u8] = b"ISOBOX-PRISTINE 1";
+const MAGIC: &[u8] = b"ISOBOX-PRISTINE 2";
 /// Longest seal that is read back, in bytes.
 const LONGEST: u64 = 4 << 20;
 /// Hex digits of the CRC, and its NUL byte.
@@ -36,6 +37,8 @@ pub(crate) struct Seal {
     pub(crate) bytes: u64,
     /// Tracked paths.
     pub(crate) paths: u64,
+    /// What stands for the files of its `.git` that have no hash of their own: see [`hash_of_git`].
+    pub(crate) git: String,
     /// The copies that it lies on, the uppermost first: names of their directories, beside its own, and ids.
     pub(crate) below: Vec<(String, String)>,
     /// Filter drivers that were not run, each with how many paths name it.
@@ -63,6 +66,7 @@ impl Seal {
         let mut fields = vec![MAGIC.to_vec(), self.id.clone().into_bytes(), path(&self.source)];
         fields.extend([self.branch.clone().unwrap_or_default(), oid(&self.commit)]);
         fields.extend([self.bytes, self.paths].map(|number| number.to_string().into_bytes()));
+        fields.push(self.git.clone().into_bytes());
         fields.push(count(self.below.len()));
         fields.extend(self.below.iter().flat_map(|(name, id)| [name, id].map(|text| text.clone().into_bytes())));
         fields.push(count(self.filters.len()));
@@ -96,6 +100,7 @@ impl Seal {
             commit: fields.oid()?,
             bytes: number(fields.next()?)?,
             paths: number(fields.next()?)?,
+            git: fields.text()?,
             below: fields.list(|fields| Some((fields.text()?, fields.text()?)))?,
             filters: fields.list(|fields| Some((fields.next()?.to_vec(), number(fields.next()?)?)))?,
             missing: fields.list(|fields| {
@@ -106,6 +111,25 @@ impl Seal {
         };
         fields.next().is_none().then_some(seal)
     }
+}
+
+/// The hash, in hex digits, of what the copy in `directory` itself has of the small files of a `.git`.
+pub(super) fn hash_of_git(directory: &Path) -> io::Result<String> {
+    let mut hasher = blake3::Hasher::new();
+    for name in ["HEAD", "config", "packed-refs", "shallow"] {
+        let host_path = directory.join("tree/.git").join(name);
+        // Of what cannot be opened, a whiteout, nothing but that it is there.
+        let content = match std::fs::symlink_metadata(&host_path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            found => match found?.is_file() {
+                true => Some(read_regular(&host_path, LONGEST)?),
+                false => Some(vec![]),
+            },
+        };
+        let length = content.as_ref().map_or(u64::MAX, |content| content.len() as u64);
+        hasher.update(&length.to_le_bytes()).update(&content.unwrap_or_default());
+    }
+    Ok(hex(hasher.finalize().as_bytes()))
 }
 
 struct Fields<I>(I);
@@ -169,6 +193,7 @@ mod tests {
             commit: oid,
             bytes: u64::MAX,
             paths: 7,
+            git: "89".into(),
             below: vec![("ab-01".into(), "45".into()), ("cd-01".into(), "67".into())],
             filters: vec![(b"lfs".to_vec(), 3)],
             missing: vec![missing],

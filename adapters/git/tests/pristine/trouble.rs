@@ -63,14 +63,15 @@ fn loss_of_power() {
     };
     let copy = tree.parent().expect("it has a parent");
     let seal = || fs::read(copy.join("seal")).expect("it is read");
-    for number in 0..6 {
+    for number in 0..10 {
         let damaged = match number {
             0 => tree.join("src/f299"),
             1 => tree.join(".git/index"),
             2 => copy.join("stat-cache"),
             3 => copy.join("base"),
             4 => pack("pack"),
-            _ => pack("idx"),
+            5 => pack("idx"),
+            _ => tree.join(".git").join(["HEAD", "config", "packed-refs", "shallow"][number - 6]),
         };
         let before = seal();
         fs::write(copy.join("boot"), "another start of the machine\n").expect("it is written");
