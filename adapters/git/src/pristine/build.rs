@@ -32,6 +32,10 @@ pub(super) fn whole(
 ) -> Result<(), WorkspaceError> {
     let destination = destination(making)?;
     let mut pinned = Pinned::read(repository, &wanted.commit)?;
+    if is_of_one_worktree(repository, &pinned) {
+        let why = "a submodule without a name in .gitmodules lies in this working tree alone";
+        return Err(failure("make a pristine copy for all working trees", std::io::Error::other(why)));
+    }
     // All working trees of the repository share the copy, and any of them may go.
     pinned.base.layers[0].host_path = repository.common_dir().to_owned();
     let materialiser = Materialiser::new(&pinned.base, pinned.repositories.clone())?.verifying();
@@ -51,6 +55,14 @@ pub(super) fn whole(
         samples: samples(&pinned.tracked, &made),
     };
     seal.write(&making.join("seal")).map_err(|e| failure("seal the pristine copy", e))
+}
+
+/// Whether the copy would need what goes with the working tree, while others could find it: see
+/// [`PristineCache::wanted`](super::PristineCache::wanted).
+fn is_of_one_worktree(repository: &GixRepository, pinned: &Pinned) -> bool {
+    let is_linked = repository.gix().worktree().is_some_and(|worktree| !worktree.is_main());
+    let has_submodules = pinned.tracked.iter().any(|tracked| tracked.mode == Mode::Submodule);
+    is_linked && has_submodules && !pinned.tracked.iter().any(|tracked| tracked.path.as_bytes() == b".gitmodules")
 }
 
 /// Makes the directory of a copy, with an empty root for its files.

@@ -8,10 +8,10 @@ use super::leaving::{MAKING, sweep, take_away, turn};
 use super::nearest::nearest;
 use super::upkeep;
 use super::wanted::Wanted;
-use crate::GixRepository;
 use crate::random::random_name;
 use crate::workspace::git_dir::Identity;
 use crate::workspace::{disposal, failure};
+use crate::{GixRepository, oid};
 use isobox_domain::content::hex;
 use isobox_domain::escape::Escaped;
 use isobox_domain::git_oid::GitOid;
@@ -58,8 +58,11 @@ impl PristineCache {
     /// Its bytes follow from the commit, so that it does not matter whether another repository was at the same path
     /// before.
     pub(crate) fn wanted(&self, repository: &GixRepository, commit: &GitOid, branch: Option<&[u8]>) -> Wanted {
-        let key = hash(&[repository.common_dir().as_os_str().as_bytes()]);
-        let identity = Identity::of(&repository.gix());
+        let gix = repository.gix();
+        let [common_dir, git_dir] = [repository.common_dir(), gix.git_dir()].map(|path| path.as_os_str().as_bytes());
+        // A working tree has repositories of its own for submodules, which go with it: no other one's copy lies there.
+        let key = if names_submodules(&gix, commit) { hash(&[common_dir, git_dir]) } else { hash(&[common_dir]) };
+        let identity = Identity::of(&gix);
         let [name, email] = [identity.name, identity.email].map(|value| match value {
             Some(value) => [b"=", value.as_slice()].concat(),
             None => vec![],
@@ -221,6 +224,12 @@ fn make_in(
         disposal::remove(making).map_err(|e| failure("remove half a pristine copy", e))?;
     }
     build::whole(making, id, wanted, repository).map(|()| None)
+}
+
+/// Whether the commit says where submodules come from. One that cannot be read is refused later.
+fn names_submodules(repository: &gix::Repository, commit: &GitOid) -> bool {
+    let tree = repository.find_commit(oid::to_gix(commit)).and_then(|commit| Ok(commit.tree()?));
+    tree.is_ok_and(|tree| tree.find_entry(".gitmodules").is_some())
 }
 
 /// Sixteen hex digits that stand for `parts`.

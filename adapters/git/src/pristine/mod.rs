@@ -1,7 +1,8 @@
 //! The pristine copies: isobox's own checkouts of pinned commits, which overlays lie on and nobody writes to.
 //!
 //! ```text
-//! <cache>/<16 hex digits>/              a repository, by the path of its Git directory; mode 0700, as all around it
+//! <cache>/<16 hex digits>/              a repository, by the path of its Git directory, and if the commits
+//!                                       have submodules by that of the working tree; mode 0700, as all around it
 //!     lock                              held by whoever makes a copy, while others wait
 //!     <commit>-<16 hex digits>/         a copy; the digits stand for what else its bytes depend on
 //!         tree/                         the files, with their `.git`

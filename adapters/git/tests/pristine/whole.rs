@@ -5,6 +5,7 @@ use crate::fixture::{Place, commit, git, trial};
 use crate::scene::{OVERLAY, Scene, inode, mounted, overlay};
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::WorkspaceSource;
+use isobox_ports::fake::RecordingSink;
 use isobox_ports::{WorkspaceError, WorkspaceRequest, Workspaces};
 use libtest_mimic::Trial;
 use std::fs;
@@ -18,6 +19,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("another_branch_has_a_copy_of_its_own", branches_differ),
         trial("an_overlay_in_a_directory_that_the_commit_does_not_have_is_refused", missing_directory),
         trial("an_overlay_leaves_two_directories_and_nothing_after_it_is_disposed", few_inodes),
+        trial("a_copy_of_a_worktree_with_submodules_is_not_used_by_others", worktree_with_submodules),
         as_root("submodules_are_in_a_copy_and_one_that_comes_later_makes_another", submodules),
     ]
 }
@@ -91,6 +93,37 @@ fn few_inodes() {
     assert_eq!(fs::read_dir(place.join("upper")).expect("it is read").count(), 0);
     workspaces.dispose(&workspace.state).expect("it is removed");
     assert!(!place.exists());
+}
+
+/// The working tree's own repository of the submodule goes with it.
+fn worktree_with_submodules() {
+    let place = Place::new();
+    place.repository("inner");
+    let app = place.repository("app");
+    git(&app, ["submodule", "--quiet", "add", "../inner", "vendor/inner"]);
+    commit(&app);
+    git(&app, ["checkout", "--quiet", "--detach"]);
+    let linked = place.join("linked");
+    git(&app, ["worktree", "add", "--quiet", "--detach", "../linked"]);
+    git(&linked, ["submodule", "--quiet", "update", "--init"]);
+    let scene = Scene { app: linked, place };
+    let first = scene.tree();
+    assert_eq!(scene.tree(), first);
+    git(&app, ["worktree", "remove", "--force", "../linked"]);
+    let scene = Scene { app, place: scene.place };
+    for step in ["the same", "the next"] {
+        let workspaces = scene.workspaces();
+        let workspace = scene.create(&workspaces);
+        let changed = overlay(&workspace).upper().join("vendor/inner/README.md");
+        fs::create_dir_all(changed.parent().expect("it has a parent")).expect("directories are made");
+        fs::write(changed, "another line\n").expect("a file is written");
+        let mut sink = RecordingSink::default();
+        workspaces.capture(&workspace.state, &workspace.mount, &mut sink).expect("it is captured");
+        let patch = String::from_utf8(sink.patch).expect("it is text");
+        assert!(patch.ends_with("-a line\n+another line\n"), "{step}: {patch}");
+        fs::write(scene.app.join("README.md"), "changed\n").expect("a file is written");
+        commit(&scene.app);
+    }
 }
 
 fn submodules() {
