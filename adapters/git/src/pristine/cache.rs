@@ -180,11 +180,24 @@ impl PristineCache {
     /// One at a time, for the next is made from the one before it.
     fn wait_for_turn(&self, around: &Path) -> io::Result<Flock<File>> {
         loop {
-            DirBuilder::new().recursive(true).mode(0o700).create(around)?;
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(around);
+            let is_gone = around.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound);
+            match made {
+                // Somebody tidies at this moment.
+                Ok(()) if is_gone => continue,
+                Err(error) if is_gone && error.kind() == ErrorKind::AlreadyExists => continue,
+                made => made?,
+            }
             for directory in [&self.directory, around] {
-                if !is_private(&std::fs::metadata(directory)?) {
-                    let why = "it is not a private directory of this user";
-                    return Err(io::Error::new(ErrorKind::PermissionDenied, why));
+                match std::fs::metadata(directory) {
+                    Ok(found) if is_private(&found) => {}
+                    Ok(_) => {
+                        let why = "it is not a private directory of this user";
+                        return Err(io::Error::new(ErrorKind::PermissionDenied, why));
+                    }
+                    // As above: the next turn says what else it is.
+                    Err(error) if error.kind() == ErrorKind::NotFound => {}
+                    Err(error) => return Err(error),
                 }
             }
             if let Some(turn) = turn(around, FlockArg::LockExclusive)? {
@@ -228,7 +241,7 @@ fn make_in(
 
 /// Whether the commit says where submodules come from. One that cannot be read is refused later.
 fn names_submodules(repository: &gix::Repository, commit: &GitOid) -> bool {
-    let tree = repository.find_commit(oid::to_gix(commit)).and_then(|commit| Ok(commit.tree()?));
+    let tree = repository.find_commit(oid::to_gix(commit)).and_then(|commit| commit.tree());
     tree.is_ok_and(|tree| tree.find_entry(".gitmodules").is_some())
 }
 
