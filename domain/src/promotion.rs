@@ -67,6 +67,18 @@ pub struct PromotionPlan {
     pub previous: Option<ContentId>,
 }
 
+impl Candidate<'_> {
+    /// Looks at the rules that need no look at the working tree: what the record says, what happened to it, and whether
+    /// `target` is the repository that it started from, with HEAD where it was. What would be written.
+    pub fn check(&self, target: &WorkspaceSource, repetition: Repetition) -> Result<ChangeSetRef, PromotionRefusal> {
+        let change_set = check_record(self.record)?;
+        check_events(self.events, repetition)?;
+        check_repository(&self.record.source, target)?;
+        check_head(&self.record.source, target)?;
+        Ok(change_set)
+    }
+}
+
 impl PromotionPlan {
     /// Makes the plan, or says which rule stands in the way. The first that does wins; the record's rules come first.
     pub fn make(
@@ -75,10 +87,7 @@ impl PromotionPlan {
         repetition: Repetition,
     ) -> Result<Self, PromotionRefusal> {
         let record = candidate.record;
-        let change_set = check_record(record)?;
-        check_events(candidate.events, repetition)?;
-        check_repository(&record.source, &target.source)?;
-        check_head(&record.source, &target.source)?;
+        let change_set = candidate.check(&target.source, repetition)?;
         match record.artifacts.source_snapshot {
             None => check_clean(target)?,
             Some(_) => check_snapshot(target)?,

@@ -16,7 +16,9 @@ use isobox_domain::record::TaskRecord;
 use isobox_domain::report::{Finding, PromotionReport};
 use isobox_domain::source::SnapshotDifference;
 use isobox_domain::task_state::Standing;
-use isobox_ports::{Attempts, Clock, IndexMode, ObjectStore, Promotion, RecordLog, TrustedRepository, Views};
+use isobox_ports::{
+    Attempts, Clock, IndexMode, ObjectStore, Promotion, RecordLog, RepositoryError, TrustedRepository, Views,
+};
 
 /// Room for the event of a Promotion and the lane that it goes to, in bytes: an event takes less than 1 MiB.
 const EVENT_ROOM: u64 = 1 << 20;
@@ -112,11 +114,11 @@ fn plan(ports: &Ports<'_>, request: &PromotionRequest) -> Result<PromotionPlan, 
     let events = ports.records.events(&request.digest)?;
     let events: Vec<(ContentId, Event)> = events.into_iter().map(|stored| (stored.id, stored.event)).collect();
     let candidate = Candidate { record: &request.record, id: request.digest, events: &events };
-    let target = TargetFacts {
-        source: ports.repository.source()?,
-        cleanliness: ports.repository.cleanliness()?,
-        snapshot: snapshot(ports, &request.record)?,
-    };
+    let source = ports.repository.source()?;
+    // A snapshot can be compared with at its own commit alone.
+    candidate.check(&source, request.repetition).map_err(|why| refusal(why, request))?;
+    let snapshot = snapshot(ports, &request.record)?;
+    let target = TargetFacts { source, cleanliness: ports.repository.cleanliness()?, snapshot };
     PromotionPlan::make(&candidate, &target, request.repetition).map_err(|why| refusal(why, request))
 }
 
@@ -124,7 +126,18 @@ fn plan(ports: &Ports<'_>, request: &PromotionRequest) -> Result<PromotionPlan, 
 fn snapshot(ports: &Ports<'_>, record: &TaskRecord) -> Result<Option<SnapshotDifference>, Failure> {
     let Some(snapshot) = &record.artifacts.source_snapshot else { return Ok(None) };
     let lines = ports.objects.changes(snapshot)?;
-    Ok(Some(ports.repository.compare_snapshot(&record.source.commit, lines)?))
+    match ports.repository.compare_snapshot(&record.source.commit, lines) {
+        Err(RepositoryError::Refused { reason, .. }) => Err(no_snapshot(&reason)),
+        compared => Ok(Some(compared?)),
+    }
+}
+
+/// What no snapshot can hold is not in the one that the Task started from.
+fn no_snapshot(reason: &str) -> Failure {
+    let message = "the trusted repository is not in the state that the task started from";
+    Failure::new(FailureKind::PromotionRefused, message)
+        .because(reason)
+        .with_hint("bring it back to that state, then promote again")
 }
 
 fn refusal(refusal: PromotionRefusal, request: &PromotionRequest) -> Failure {

@@ -86,7 +86,14 @@ impl TrustedRepository for InMemoryRepository {
         Ok(Cleanliness::Dirty { first, count: paths.len() as u64 })
     }
 
-    fn compare_snapshot(&self, _: &GitOid, snapshot: ChangeLines<'_>) -> Result<SnapshotDifference, RepositoryError> {
+    fn compare_snapshot(
+        &self,
+        commit: &GitOid,
+        snapshot: ChangeLines<'_>,
+    ) -> Result<SnapshotDifference, RepositoryError> {
+        if self.lock().source.commit != *commit {
+            return Err(RepositoryError::Io { operation: "read the tree".into(), source: "there is none".into() });
+        }
         let lines = snapshot.collect::<Result<Vec<_>, _>>();
         let lines = lines.map_err(|source| RepositoryError::Io { operation: "read the snapshot".into(), source })?;
         let mut expected: BTreeMap<RepoPath, Option<(Mode, ContentId)>> =
@@ -100,6 +107,10 @@ impl TrustedRepository for InMemoryRepository {
         let paths: BTreeSet<_> = files.keys().chain(expected.keys()).collect();
         let mut difference = SnapshotDifference::default();
         for path in paths {
+            if let (Some((Mode::Submodule, _)), None) = (files.get(path), self.committed.get(path)) {
+                let reason = format!("{path} cannot be part of a snapshot: it is a repository of its own");
+                return Err(RepositoryError::Refused { reason, hint: None });
+            }
             if files.get(path).map(state_of) != expected.get(path).copied().flatten() {
                 difference.add(path.as_bytes());
             }

@@ -5,10 +5,12 @@ use super::promotions::promoted_newest;
 use crate::failure::{Failure, FailureKind};
 use crate::use_case::attempt::{Attempted, Caller, TaskRequest, Uncommitted};
 use crate::use_case::disposal::{Launched, PLACE};
-use crate::use_case::fixture::{World, clock, edit, path};
+use crate::use_case::fixture::{World, clock, edit, path, source};
 use isobox_domain::change::{ChangeLine, ChangeSetRef, Mode};
+use isobox_domain::git_oid::GitOid;
 use isobox_domain::outcome::Outcome;
 use isobox_domain::record::{TaskArtifacts, TaskRecord, WorkspaceFate};
+use isobox_domain::source::WorkspaceSource;
 use isobox_ports::{Attempts, Clock, ObjectStore, WorkspaceForm, WorkspaceRequest, Workspaces};
 use std::io;
 
@@ -88,6 +90,29 @@ fn a_result_goes_onto_the_very_state_that_it_started_from_and_no_other() {
     let expected = (Mode::File, b"hello\nchange\n".to_vec());
     assert_eq!(world.repository.files().get(&path("README.md")), Some(&expected));
     assert_eq!(world.repository.files().get(&new), Some(&(Mode::File, b"new\n".to_vec())));
+}
+
+#[test]
+fn what_has_no_such_state_at_all_is_refused_as_any_other() {
+    type Change = fn(&World);
+    let moved: Change = |world| world.repository.move_head(source(2));
+    let elsewhere: Change = |world| {
+        world.repository.move_head(WorkspaceSource { root_commit: Some(GitOid::Sha1([8; 20])), ..source(2) });
+    };
+    let unfit: Change = |world| world.repository.edit(&path("nested"), Some((Mode::Submodule, Vec::new())));
+    let cases = [
+        (moved, "trusted repository /home/ana/app is at 02020202, but the task started from 01010101"),
+        (elsewhere, "/home/ana/app is not the repository that the task started from, /home/ana/app"),
+        (unfit, "nested cannot be part of a snapshot: it is a repository of its own"),
+    ];
+    for (change, expected) in cases {
+        let world = dirty();
+        take_along(&world).expect("an attempt");
+        change(&world);
+        let failure = promoted_newest(&world).expect_err("a refusal");
+        assert_eq!(failure.kind, FailureKind::PromotionRefused);
+        assert_eq!(failure.chain().last().map(String::as_str), Some(expected));
+    }
 }
 
 /// What a killed isobox leaves whose workload ran in a Workspace with a snapshot.
