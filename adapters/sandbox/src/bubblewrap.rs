@@ -153,10 +153,13 @@ fn on_overlay(recipe: Recipe, overlay: &Overlay) -> Result<Recipe, LaunchError> 
 }
 
 /// Mounts it in the mount namespace that this thread is in until the program is started.
-fn mounted_here(recipe: Recipe, overlay: &Overlay) -> Result<Recipe, LaunchError> {
-    if recipe.way_back.is_none() || !devices::may_mount().map_err(io_error("look at this process's capabilities"))? {
+fn mounted_here(mut recipe: Recipe, overlay: &Overlay) -> Result<Recipe, LaunchError> {
+    let may_mount = devices::may_mount().map_err(io_error("look at this process's capabilities"))?;
+    let Some(way_back) = recipe.way_back.as_mut().filter(|_| may_mount) else {
         return Err(refused("an overlay was asked for that this user may not mount".to_owned()));
-    }
+    };
+    // Through the mount neither capture nor disposal finds the upper directory.
+    way_back.need();
     let written = overlay::mount(overlay).map_err(|error| refused(error.to_string()))?;
     Ok(Recipe { written, ..recipe })
 }

@@ -59,6 +59,7 @@ pub(crate) struct WayBack {
     root: File,
     directory: File,
     is_gone: bool,
+    is_needed: bool,
 }
 
 /// Takes this thread where the devices are read-only, with the processes that it starts before it goes back.
@@ -67,7 +68,7 @@ pub(crate) struct WayBack {
 pub(crate) fn enter_read_only() -> io::Result<WayBack> {
     let held = |path: &str| File::options().read(true).custom_flags(libc::O_PATH).open(path);
     let namespace = File::open("/proc/thread-self/ns/mnt")?;
-    let way_back = WayBack { namespace, root: held("/")?, directory: held(".")?, is_gone: false };
+    let way_back = WayBack { namespace, root: held("/")?, directory: held(".")?, is_gone: false, is_needed: false };
     unshare(CloneFlags::CLONE_NEWNS)?;
     let nothing: Option<&str> = None;
     // What the host mounts later still happens here, and nothing of this happens there.
@@ -81,6 +82,12 @@ pub(crate) fn enter_read_only() -> io::Result<WayBack> {
 }
 
 impl WayBack {
+    /// Says that something was mounted here that this thread must not look through afterwards: not getting back is a
+    /// failure from now on.
+    pub(crate) fn need(&mut self) {
+        self.is_needed = true;
+    }
+
     /// Goes back. Whoever is in a mount namespace last waits for its end, and that need not be isobox.
     pub(crate) fn go(mut self) -> io::Result<()> {
         self.step_back()
@@ -88,9 +95,14 @@ impl WayBack {
 
     fn step_back(&mut self) -> io::Result<()> {
         self.is_gone = true;
-        if setns(&self.namespace, CloneFlags::CLONE_NEWNS).is_err() {
-            // Nothing depends on it.
-            return Ok(());
+        match setns(&self.namespace, CloneFlags::CLONE_NEWNS) {
+            Err(errno) if self.is_needed => {
+                let why = format!("leave the mount namespace of the overlay: {}", errno.desc());
+                return Err(io::Error::other(why));
+            }
+            // It takes a capability more than getting here. Where only the devices differ, nothing depends on it.
+            Err(_) => return Ok(()),
+            Ok(()) => {}
         }
         // The namespace's own root is not ours in a chroot(2).
         fchdir(&self.root)?;
@@ -105,5 +117,27 @@ impl Drop for WayBack {
             // Whoever drops it has something worse to tell.
             self.step_back().ok();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_does_not_get_back_is_a_failure_only_where_something_was_mounted() {
+        // A file that is no namespace cannot be gone to.
+        let open = |path| File::open(path).expect("it is there");
+        let way_back = || WayBack {
+            namespace: open("/dev/null"),
+            root: open("/"),
+            directory: open("."),
+            is_gone: false,
+            is_needed: false,
+        };
+        assert!(way_back().go().is_ok());
+        let mut needed = way_back();
+        needed.need();
+        assert!(needed.go().is_err());
     }
 }
