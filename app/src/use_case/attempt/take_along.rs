@@ -1,6 +1,7 @@
 //! Taking along what is not committed of the source: a Dirty Source Snapshot, kept apart from what the workload does.
 
-use super::carry_out::{Standing, Unmade};
+use super::carry_out::Standing;
+use super::fill::Unmade;
 use super::{Ports, TaskRequest, preflight_of};
 use crate::failure::Failure;
 use isobox_domain::change::ChangeSetRef;
