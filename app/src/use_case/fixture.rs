@@ -17,8 +17,8 @@ use isobox_ports::fake::{
     CountingStopwatch, CountingTaskIds, DirectoryWorkspaces, Files, FixedClock, InMemoryRepository, InMemoryStore,
     Performance, Scene, ScriptedBackend,
 };
-use isobox_ports::{Attempts, RecordLog, RuntimeBackend};
-use std::cell::RefCell;
+use isobox_ports::{Attempts, OverlayKind, RecordLog, RuntimeBackend};
+use std::cell::{Cell, RefCell};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -38,6 +38,7 @@ pub(crate) struct World {
     pub(crate) workspaces: FragileWorkspaces,
     pub(crate) store: FragileStore,
     pub(crate) warnings: RefCell<Vec<String>>,
+    pub(crate) told_of_start: Cell<bool>,
     pub(crate) broken: Broken,
     backend: ScriptedBackend,
     ids: CountingTaskIds,
@@ -55,6 +56,7 @@ impl World {
             workspaces: FragileWorkspaces { inner, broken: Arc::clone(&broken) },
             store: FragileStore { inner: InMemoryStore::default(), broken: Arc::clone(&broken) },
             warnings: RefCell::default(),
+            told_of_start: Cell::new(false),
             broken,
             backend: ScriptedBackend::new(play),
             ids: CountingTaskIds::default(),
@@ -66,6 +68,13 @@ impl World {
     pub(crate) fn refusing(reason: &str) -> Self {
         let mut world = Self::new(|_| Performance::exiting(0));
         world.backend = ScriptedBackend::new(|_| Performance::exiting(0)).refusing(reason);
+        world
+    }
+
+    /// The same world with a backend that could mount overlays.
+    pub(crate) fn mounting(play: impl Fn(&Scene) -> Performance + Send + Sync + 'static) -> Self {
+        let mut world = Self::new(|_| Performance::exiting(0));
+        world.backend = ScriptedBackend::new(play).mounting(OverlayKind::Unprivileged);
         world
     }
 
@@ -116,10 +125,12 @@ impl World {
         recover::recover(&ports, isobox_domain::policy::ViewLimit::default(), &|progress| self.hear(progress));
     }
 
-    /// Keeps warnings.
+    /// Keeps warnings, and that a start was told.
     pub(crate) fn hear(&self, progress: attempt::Progress<'_>) {
-        if let attempt::Progress::Warning(sentence) = progress {
-            self.warnings.borrow_mut().push(sentence.to_owned());
+        match progress {
+            attempt::Progress::Warning(sentence) => self.warnings.borrow_mut().push(sentence.to_owned()),
+            attempt::Progress::Started(_) => self.told_of_start.set(true),
+            attempt::Progress::TookAlong(..) | attempt::Progress::Waiting { .. } => {}
         }
     }
 

@@ -69,6 +69,7 @@ type Play = dyn Fn(&Scene) -> Performance + Send + Sync;
 pub struct ScriptedBackend {
     capabilities: Capabilities,
     refusal: Option<String>,
+    overlay: Option<OverlayKind>,
     play: Arc<Play>,
 }
 
@@ -81,12 +82,17 @@ impl ScriptedBackend {
             controls: Control::ALL.into_iter().map(claim).collect(),
             limitations: Vec::new(),
         };
-        Self { capabilities, refusal: None, play: Arc::new(play) }
+        Self { capabilities, refusal: None, overlay: None, play: Arc::new(play) }
     }
 
     /// The same backend, refusing every launch for `reason`.
     pub fn refusing(self, reason: impl Into<String>) -> Self {
         Self { refusal: Some(reason.into()), ..self }
+    }
+
+    /// The same backend, saying that it mounts overlays of this kind. None can be played in.
+    pub fn mounting(self, kind: OverlayKind) -> Self {
+        Self { overlay: Some(kind), ..self }
     }
 }
 
@@ -108,7 +114,7 @@ impl RuntimeBackend for ScriptedBackend {
     }
 
     fn overlay(&self, _at: Option<&Path>) -> Result<OverlayKind, String> {
-        Err("a play has no overlay".to_owned())
+        self.overlay.ok_or_else(|| "a play has no overlay".to_owned())
     }
 
     fn launch(

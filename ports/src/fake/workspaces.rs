@@ -1,6 +1,8 @@
 //! Workspaces of files that a test names.
 
-use crate::{CaptureSink, Cause, Workspace, WorkspaceError, WorkspaceMount, WorkspaceRequest, Workspaces};
+use crate::{
+    CaptureSink, Cause, Workspace, WorkspaceError, WorkspaceForm, WorkspaceMount, WorkspaceRequest, Workspaces,
+};
 use isobox_domain::change::{After, Before, Change, ChangeLine, Mode, NotCaptured, NotCapturedReason};
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::git_oid::GitOid;
@@ -117,7 +119,11 @@ impl Workspaces for DirectoryWorkspaces {
         }
         let host_path = container(reserved).join("root");
         Self::write(&self.files, &host_path).map_err(|e| failure("write the workspace", e))?;
-        Ok(Workspace { mount: WorkspaceMount::Directory { host_path }, state: reserved.to_vec(), notices: vec![] })
+        let notices = match request.form {
+            WorkspaceForm::Copy => Vec::new(),
+            WorkspaceForm::Overlay { .. } => vec!["the workspace is a copy: these are directories alone".to_owned()],
+        };
+        Ok(Workspace { mount: WorkspaceMount::Directory { host_path }, state: reserved.to_vec(), notices })
     }
 
     fn add_snapshot(&self, state: &[u8], _request: &WorkspaceRequest<'_>) -> Result<(), WorkspaceError> {

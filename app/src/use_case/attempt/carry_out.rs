@@ -84,10 +84,13 @@ pub(super) fn carry_out(begun: Begun<'_>, backend: &dyn RuntimeBackend, caller: 
         let looked = look_at_rules(ports, request, record);
         ports.laps.end(Phase::Preflight);
         made = looked.map_err(Unmade::Refused).and_then(|()| {
-            tell(Progress::Started(record));
             attempt.set_room_aside();
             make(ports, request, attempt, place, &wanted)
         });
+        // Whoever is told of a Task finds it: one that is refused is taken back.
+        if !matches!(made, Err(Unmade::Refused(_))) {
+            tell(Progress::Started(record));
+        }
         ports.laps.end(Phase::Workspace);
         if let Ok(Made { snapshot: Some(snapshot), .. }) = &made {
             tell(Progress::TookAlong(record, snapshot.summary));

@@ -71,6 +71,19 @@ fn nothing_is_started_where_it_cannot_be_taken_along_or_kept() {
 }
 
 #[test]
+fn what_no_snapshot_can_hold_is_refused_before_anybody_is_told_of_a_task() {
+    let world = dirty();
+    world.break_down("unfit for a snapshot");
+    let refused = take_along(&world).expect_err("a refusal");
+    assert_eq!(refused.chain(), ["isobox tool preflight", "a path is unfit"]);
+    assert!(!world.told_of_start.get());
+    assert_eq!((world.records(), world.standing().len(), world.unfinished()), (vec![], 0, 0));
+    world.repair();
+    take_along(&world).expect("an attempt");
+    assert!(world.told_of_start.get());
+}
+
+#[test]
 fn a_result_goes_onto_the_very_state_that_it_started_from_and_no_other() {
     let world = dirty();
     take_along(&world).expect("an attempt");
