@@ -3,15 +3,17 @@
 mod carry_out;
 mod choose;
 mod draft;
+mod fill;
 mod follow_up;
 mod publish;
 mod streams;
+mod supervise;
 mod take_along;
 mod turn;
 
-pub(crate) use carry_out::capture;
 pub(crate) use follow_up::{FollowUp, Start};
 pub(crate) use streams::Caller;
+pub(crate) use supervise::capture;
 pub(crate) use take_along::take_in_snapshot;
 pub(crate) use turn::Patience;
 

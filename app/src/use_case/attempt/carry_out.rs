@@ -1,6 +1,6 @@
 //! The attempt itself: Workspace, Sandbox, workload, capture. Whatever fails here becomes part of the record.
 
-use super::fill::{Made, Unmade, kind_of, make};
+use super::fill::{Made, Unmade, insist, kind_of, make};
 use super::streams::Caller;
 use super::supervise::supervise;
 use super::{Ports, Progress, TaskRequest, Tell, choose, preflight_of};
@@ -75,6 +75,9 @@ pub(super) fn carry_out(begun: Begun<'_>, backend: &dyn RuntimeBackend, caller: 
         Ok(mount) => mount,
         Err(error) => return Ok(unprepared(ports, record, &error, Standing::Incomplete)),
     };
+    if let Err(error) = insist(ports, request, place, &wanted, &mount) {
+        return Ok(unprepared(ports, record, &*error, Standing::Incomplete));
+    }
     record.policy = record.policy.clone().with_workspace(kind_of(&mount));
     ports.laps.end(Phase::LayOut);
     let mut made = Err(Unmade::failed("the runtime backend left the workspace empty", Standing::Incomplete));

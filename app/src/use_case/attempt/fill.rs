@@ -5,7 +5,7 @@ use super::{Ports, TaskRequest, Uncommitted, take_along};
 use crate::failure::Failure;
 use crate::use_case::disposal::Launched;
 use isobox_domain::change::ChangeSetRef;
-use isobox_domain::policy::WorkspaceKind;
+use isobox_domain::policy::{WorkspaceChoice, WorkspaceKind};
 use isobox_domain::timestamp::Timestamp;
 use isobox_ports::{Attempt, Workspace, WorkspaceMount, WorkspaceRequest};
 use std::error::Error;
@@ -58,5 +58,23 @@ pub(super) const fn kind_of(mount: &WorkspaceMount) -> WorkspaceKind {
     match mount {
         WorkspaceMount::Directory { .. } => WorkspaceKind::Copy,
         WorkspaceMount::Overlay(_) => WorkspaceKind::Overlay,
+    }
+}
+
+/// Refuses another kind of Workspace than the one that was named.
+pub(super) fn insist(
+    ports: &Ports<'_>,
+    request: &TaskRequest,
+    place: &[u8],
+    wanted: &WorkspaceRequest<'_>,
+    mount: &WorkspaceMount,
+) -> Result<(), Box<dyn Error>> {
+    match request.workspace {
+        WorkspaceChoice::Named(named) if named != kind_of(mount) => {
+            // Why it is another kind is told once it is made.
+            let notices = ports.workspaces.create(place, wanted)?.notices.join("; ");
+            Err(format!("an {} was asked for by name: {notices}", named.name()).into())
+        }
+        WorkspaceChoice::Named(_) | WorkspaceChoice::Auto => Ok(()),
     }
 }

@@ -11,7 +11,7 @@ use isobox_domain::change::Mode;
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::import::draft_of;
 use isobox_domain::outcome::{Exit, Outcome};
-use isobox_domain::policy::{ProjectPolicy, TaskLimit, WorkspaceChoice};
+use isobox_domain::policy::{ProjectPolicy, TaskLimit, WorkspaceChoice, WorkspaceKind};
 use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, WorkspaceFate};
 use isobox_ports::fake::{Line, Performance, Scene};
 use isobox_ports::{Attempts, Content, EndCause, Turns};
@@ -152,6 +152,26 @@ fn a_workspace_or_sandbox_that_does_not_come_up_is_a_preparation_failure_on_reco
         assert_eq!(record.workspace, fate);
         assert_nothing_is_left(&world);
     }
+}
+
+#[test]
+fn a_kind_of_workspace_that_was_named_is_had_or_nothing_is_started() {
+    let (overlay, copy) = (WorkspaceChoice::Named(WorkspaceKind::Overlay), WorkspaceChoice::Named(WorkspaceKind::Copy));
+    for workspace in [copy, WorkspaceChoice::Auto] {
+        let attempted = tried_with(&World::mounting(edit), &TaskRequest { workspace, ..request() }, caller(io::sink()));
+        assert_eq!(attempted.expect("an attempt").code, ExitCode::SUCCESS, "{workspace:?}");
+    }
+    // What an overlay could lie on cannot be had in this world.
+    let world = World::mounting(|_| panic!("the workload must not run"));
+    let named = TaskRequest { workspace: overlay, ..request() };
+    let attempted = tried_with(&world, &named, caller(io::sink())).expect("a record");
+    assert_eq!(attempted.code, ExitCode::ISOBOX_FAILED);
+    let record = &world.records()[0];
+    assert_eq!((record.outcome, record.started_at), (Outcome::PreparationFailure, None));
+    let why = "an overlay was asked for by name: the workspace is a copy: these are directories alone";
+    assert_eq!(record.outcome_detail.as_deref(), Some(why));
+    assert_eq!((&record.workspace, record.policy.workspace), (&WorkspaceFate::NeverCreated, None));
+    assert_nothing_is_left(&world);
 }
 
 #[test]
