@@ -124,6 +124,15 @@ pub enum IgnoreCoverage {
     Tracked,
 }
 
+/// Where an overlay was tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OverlayPlace {
+    /// Where Workspaces lie.
+    Workspaces,
+    /// In memory, for there is no such directory yet, or it cannot be written in.
+    Memory,
+}
+
 /// One thing that a probe found out. Text is escaped for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact {
@@ -161,8 +170,8 @@ pub enum Fact {
     Opens(Namespace, Trial),
     /// Landlock rulesets were built, and up to which ABI.
     Landlock(Trial),
-    /// An overlay was mounted, in memory.
-    Overlay(Trial),
+    /// An overlay was mounted, and where.
+    Overlay(OverlayPlace, Trial),
     /// Control groups.
     Cgroups(Delegation),
     /// There is no repository around the directory.

@@ -10,7 +10,7 @@ use crate::host::HostBackend;
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::enforcement::{Control, Enforcement};
 use isobox_domain::escape::Escaped;
-use isobox_domain::fact::{Fact, Namespace, Trial};
+use isobox_domain::fact::{Fact, Namespace, OverlayPlace, Trial};
 use isobox_domain::outcome::Exit;
 use isobox_domain::policy::{
     BackendChoice, BackendName, Capabilities, EffectivePolicy, SandboxPolicy, WorkspaceExposure, resolve,
@@ -18,6 +18,7 @@ use isobox_domain::policy::{
 use isobox_ports::{
     Content, EndCause, Filled, Flow, HostProbe, LaunchRequest, OverlayKind, RuntimeBackend, Streams, WorkspaceMount,
 };
+use nix::unistd::{AccessFlags, access};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -27,6 +28,7 @@ pub struct SandboxProbe {
     backend: BubblewrapBackend,
     proc: PathBuf,
     sys: PathBuf,
+    workspaces: Option<PathBuf>,
 }
 
 impl Default for SandboxProbe {
@@ -38,7 +40,13 @@ impl Default for SandboxProbe {
 impl SandboxProbe {
     /// Reads the settings of the kernel in `proc` and `sys` below `root`; that is `/` but for tests.
     pub fn below(root: &Path) -> Self {
-        Self { backend: BubblewrapBackend::new(), proc: root.join("proc"), sys: root.join("sys") }
+        Self { backend: BubblewrapBackend::new(), proc: root.join("proc"), sys: root.join("sys"), workspaces: None }
+    }
+
+    /// The same probe, which tries overlays in this directory of Workspaces if it is there and can be written in. What the
+    /// trial makes there goes with it.
+    pub fn trying_in(self, workspaces: Option<PathBuf>) -> Self {
+        Self { workspaces, ..self }
     }
 
     fn restrictions(&self) -> impl Iterator<Item = Fact> {
@@ -80,12 +88,15 @@ impl SandboxProbe {
         facts
     }
 
-    fn overlay(&self) -> Trial {
-        match self.backend.overlay(None) {
+    fn overlay(&self) -> Fact {
+        let at = self.workspaces.as_deref().filter(|at| at.is_dir() && access(*at, AccessFlags::W_OK).is_ok());
+        let place = if at.is_some() { OverlayPlace::Workspaces } else { OverlayPlace::Memory };
+        let trial = match self.backend.overlay(at) {
             Ok(OverlayKind::Privileged) => Trial::Works("isobox mounts it itself".to_owned()),
             Ok(OverlayKind::Unprivileged) => Trial::Works("it mounts in a user namespace".to_owned()),
             Err(reason) => Trial::Fails(reason),
-        }
+        };
+        Fact::Overlay(place, trial)
     }
 
     fn start_true(&self, capabilities: &Capabilities) -> Result<(), String> {
@@ -180,7 +191,7 @@ impl HostProbe for SandboxProbe {
         facts.extend(self.restrictions());
         facts.extend(Namespace::ALL.map(|namespace| Fact::Opens(namespace, namespaces::open(namespace))));
         facts.push(Fact::Landlock(landlock::probe()));
-        facts.push(Fact::Overlay(self.overlay()));
+        facts.push(self.overlay());
         facts.push(Fact::Cgroups(cgroups::probe(&self.proc, &self.sys)));
         facts
     }

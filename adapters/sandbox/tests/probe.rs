@@ -1,6 +1,6 @@
 //! The probe of Sandboxes keeps what every probe keeps, on this machine and on made-up ones.
 
-use isobox_domain::fact::{Fact, Namespace, Trial};
+use isobox_domain::fact::{Fact, Namespace, OverlayPlace, Trial};
 use isobox_ports::contract::host_probe::{self, Looked};
 use isobox_ports::{HostProbe, OverlayKind, RuntimeBackend};
 use isobox_sandbox::{BackendsProbe, BubblewrapBackend, SandboxProbe};
@@ -48,17 +48,29 @@ fn apparmor() -> Result<(), Failed> {
 }
 
 fn overlays() -> Result<(), Failed> {
-    let facts = SandboxProbe::default().facts();
-    let fact = facts.iter().find_map(|fact| match fact {
-        Fact::Overlay(trial) => Some(trial),
-        _ => None,
-    });
-    let found = BubblewrapBackend::new().overlay(None);
-    match (fact, found) {
-        (Some(Trial::Works(how)), Ok(kind)) => {
-            assert_eq!(how.contains("user namespace"), kind == OverlayKind::Unprivileged, "{how}");
+    let directory = tempfile::tempdir()?;
+    let (workspaces, missing) = (directory.path().join("workspaces"), directory.path().join("missing"));
+    fs::create_dir(&workspaces)?;
+    for (at, place) in [
+        (Some(workspaces.clone()), OverlayPlace::Workspaces),
+        (Some(missing.clone()), OverlayPlace::Memory),
+        (None, OverlayPlace::Memory),
+    ] {
+        let facts = SandboxProbe::default().trying_in(at.clone()).facts();
+        let fact = facts.iter().find_map(|fact| match fact {
+            Fact::Overlay(place, trial) => Some((*place, trial)),
+            _ => None,
+        });
+        let (found, trial) = fact.ok_or("nothing is said of overlays")?;
+        assert_eq!(found, place);
+        assert_eq!((fs::read_dir(&workspaces)?.count(), missing.exists()), (0, false), "nothing stays");
+        let at = at.filter(|_| place == OverlayPlace::Workspaces);
+        match (trial, BubblewrapBackend::new().overlay(at.as_deref())) {
+            (Trial::Works(how), Ok(kind)) => {
+                assert_eq!(how.contains("user namespace"), kind == OverlayKind::Unprivileged, "{how}");
+            }
+            (trial, found) => assert_eq!(Some(trial), found.err().map(Trial::Fails).as_ref()),
         }
-        (fact, found) => assert_eq!(fact, found.err().map(Trial::Fails).as_ref()),
     }
     Ok(())
 }

@@ -15,7 +15,8 @@ use std::path::Path;
 /// Hands the probes of this machine, and of the project around `directory`, to `look`.
 pub(crate) fn with_probes<T>(directory: &Path, look: impl FnOnce(&[&dyn HostProbe]) -> T) -> T {
     let installation = InstallationProbe::of_this_process(env!("CARGO_PKG_VERSION"));
-    let (sandbox, backends) = (SandboxProbe::default(), BackendsProbe::default());
+    let workspaces = Directories::from_environment().workspaces().ok();
+    let (sandbox, backends) = (SandboxProbe::default().trying_in(workspaces), BackendsProbe::default());
     let repository = RepositoryProbe::new(directory);
     // What is refused is told by the probe of the repository; nothing else of it is looked at then.
     let Ok(usable) = GixRepository::discover(directory) else {

@@ -1,7 +1,7 @@
 //! Findings about what contains a workload: the program, the kernel, and a Sandbox that was started.
 
 use super::Finding;
-use crate::fact::{Delegation, Fact, Namespace, Trial};
+use crate::fact::{Delegation, Fact, Namespace, OverlayPlace, Trial};
 
 /// The oldest `bwrap` with every option that isobox uses.
 const OLDEST_BUBBLEWRAP: (u32, u32) = (0, 8);
@@ -20,9 +20,7 @@ pub(super) fn judge(fact: &Fact, facts: &[Fact]) -> Option<Finding> {
         Fact::Landlock(trial) => {
             unneeded("landlock.abi", "built a ruleset per ABI, with every right of it required", trial)
         }
-        Fact::Overlay(trial) => {
-            unneeded("overlay.mounts", "mounted an overlay in memory, and made a file in it in a Sandbox", trial)
-        }
+        Fact::Overlay(place, trial) => overlay(*place, trial, facts),
         Fact::Cgroups(delegation) => cgroups(delegation),
         _ => return None,
     })
@@ -101,6 +99,36 @@ fn unneeded(check: &str, tried: &'static str, trial: &Trial) -> Finding {
         Trial::Fails(why) => {
             Finding::machine(check, tried, format!("not here: {why}")).note("nothing: this version does not use it")
         }
+    }
+}
+
+fn overlay(place: OverlayPlace, trial: &Trial, facts: &[Fact]) -> Finding {
+    let check = "overlay.mounts";
+    let tried = match place {
+        OverlayPlace::Workspaces => "mounted an overlay where workspaces lie, and changed it in a Sandbox",
+        OverlayPlace::Memory => {
+            "mounted an overlay in memory, and made a file in it in a Sandbox: where workspaces will lie, nothing can be \
+             tried yet"
+        }
+    };
+    let no_sandbox = facts.iter().any(|fact| matches!(fact, Fact::SandboxStarts(Trial::Fails(_))));
+    match (place, trial) {
+        (OverlayPlace::Workspaces, Trial::Works(found)) => Finding::machine(check, tried, found),
+        (OverlayPlace::Memory, Trial::Works(found)) => {
+            Finding::machine(check, tried, found).note("the first task tries it where workspaces lie")
+        }
+        (_, Trial::Fails(why)) if no_sandbox => {
+            Finding::machine(check, tried, why).note("none of its own: it is tried in a Sandbox, and none starts")
+        }
+        (OverlayPlace::Workspaces, Trial::Fails(why)) => Finding::machine(check, tried, why)
+            .warning("each task copies the files of its commit, which takes time and room")
+            .fix(
+                "use Linux 5.11 or newer, and let isobox's state directory lie on a local file system such as ext4 or xfs, \
+                 e.g. with XDG_STATE_HOME",
+            ),
+        (OverlayPlace::Memory, Trial::Fails(why)) => Finding::machine(check, tried, why).note(
+            "the first task tries it where workspaces lie; if that fails, too, each task copies the files of its commit",
+        ),
     }
 }
 

@@ -3,7 +3,8 @@
 use super::*;
 use crate::enforcement::{Control, ControlReport, Enforcement};
 use crate::fact::{
-    Duplicate, Exposable, IgnoreCoverage, Namespace, PolicyTrust, Refused, Relation, Room, Running, StoreHealth, Trial,
+    Duplicate, Exposable, IgnoreCoverage, Namespace, OverlayPlace, PolicyTrust, Refused, Relation, Room, Running,
+    StoreHealth, Trial,
 };
 use crate::policy::{BackendChoice, BackendName, Capabilities, SandboxPolicy};
 
@@ -42,11 +43,24 @@ fn what_keeps_every_task_from_starting_is_an_error_and_says_so() {
 
 #[test]
 fn what_this_version_does_not_use_is_no_trouble() {
-    for fact in [Fact::Landlock(fails()), Fact::Overlay(fails())] {
-        let finding = one(fact);
-        assert_eq!((finding.severity, finding.found.as_str()), (Severity::Ok, "not here: it did not"));
-        assert!(finding.consequence.is_some_and(|consequence| consequence.starts_with("nothing: ")));
-    }
+    let finding = one(Fact::Landlock(fails()));
+    assert_eq!((finding.severity, finding.found.as_str()), (Severity::Ok, "not here: it did not"));
+    assert!(finding.consequence.is_some_and(|consequence| consequence.starts_with("nothing: ")));
+}
+
+#[test]
+fn where_no_overlay_can_be_mounted_what_each_task_costs_is_a_warning_if_that_is_known_and_has_no_other_cause() {
+    let known = Fact::Overlay(OverlayPlace::Workspaces, fails());
+    let finding = one(known.clone());
+    assert_eq!(finding.severity, Severity::Warning);
+    assert!(finding.consequence.is_some_and(|consequence| consequence.contains("each task copies the files")));
+    assert!(finding.fix.is_some());
+    let guessed = one(Fact::Overlay(OverlayPlace::Memory, fails()));
+    assert_eq!(guessed.severity, Severity::Ok);
+    assert!(guessed.tried.ends_with("nothing can be tried yet"), "{guessed:?}");
+    let found = findings(&[Fact::SandboxStarts(fails()), known]);
+    assert_eq!(found[1].severity, Severity::Ok);
+    assert_eq!(one(Fact::Overlay(OverlayPlace::Workspaces, works())).consequence, None);
 }
 
 #[test]

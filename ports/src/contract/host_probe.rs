@@ -72,7 +72,7 @@ fn failures_have_reasons(looked: &Looked) -> Result<(), Failed> {
         | Fact::SandboxStarts(Trial::Fails(why))
         | Fact::Opens(_, Trial::Fails(why))
         | Fact::Landlock(Trial::Fails(why))
-        | Fact::Overlay(Trial::Fails(why))
+        | Fact::Overlay(_, Trial::Fails(why))
         | Fact::StoreWritable(Trial::Fails(why))
         | Fact::Dirt(Err(why), _)
         | Fact::Views(Err(why)) => why.trim().is_empty(),
