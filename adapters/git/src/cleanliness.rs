@@ -49,7 +49,7 @@ pub(crate) struct Uncommitted {
 }
 
 /// The paths that are not as HEAD says, each once, in ascending order of their bytes; of more than `most`, one more than
-/// that. Every untracked file is one, and so is a repository in the working tree.
+/// that. Every untracked file is one, whether `git status` shows those or not, and so is a repository in the working tree.
 pub(crate) fn uncommitted(repository: &gix::Repository, most: usize) -> Result<Vec<Uncommitted>, RepositoryError> {
     // One path can be there in each state.
     let depth = Depth::Paths { most: (most + 1) * 4 };
@@ -206,10 +206,12 @@ fn changed(
     Ok(dirt)
 }
 
-/// What the index does not know, unless the configuration says that nobody cares.
+/// What the index does not know. A summary, which is what `git status` says, has none of it where the configuration says
+/// that nobody cares to see it; that it is there is true all the same.
 fn untracked(repository: &gix::Repository, index: &State, depth: Depth) -> gix::Result<Dirt> {
     let mut dirt = Dirt::new(depth);
-    if repository.config_snapshot().boolean("status.showUntrackedFiles") == Some(false) {
+    let is_hidden = || repository.config_snapshot().boolean("status.showUntrackedFiles") == Some(false);
+    if matches!(depth, Depth::Summary) && is_hidden() {
         return Ok(dirt);
     }
     let options = repository.dirwalk_options()?.emit_untracked(depth.emission());

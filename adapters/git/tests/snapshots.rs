@@ -4,6 +4,7 @@ mod fixture;
 
 use fixture::{Place, chain, commit, create, git, git_command, root, trial, write};
 use isobox_domain::change::{ChangeKind, Mode};
+use isobox_domain::source::Cleanliness;
 use isobox_git::{GixRepository, GixWorkspaces};
 use isobox_ports::fake::RecordingSink;
 use isobox_ports::{TrustedRepository, Workspace, WorkspaceError, WorkspaceForm, WorkspaceRequest, Workspaces};
@@ -17,6 +18,7 @@ fn main() -> ExitCode {
     fixture::run(|| {
         vec![
             trial("everything_that_git_calls_uncommitted_is_taken_along_and_nothing_else", everything_is_taken_along),
+            trial("what_git_status_was_told_not_to_show_is_taken_along_too", hidden_is_taken_along),
             trial("files_and_directories_take_each_others_place", places_are_taken),
             trial("what_was_staged_and_taken_back_is_no_change", taken_back_is_no_change),
             trial("what_is_behind_a_link_is_not_read", links_are_not_followed),
@@ -122,6 +124,18 @@ fn everything_is_taken_along() {
     assert_eq!(there, tracked(&app));
     assert!(!root(&workspace).join("build.log").exists());
     assert_eq!(git(&app, ["status", "--porcelain"]), before, "the source is as it was");
+}
+
+fn hidden_is_taken_along() {
+    let place = Place::new();
+    let app = repository(&place);
+    git(&app, ["config", "status.showUntrackedFiles", "no"]);
+    write(&app.join("new/file"), Mode::File, b"new");
+    let repository = GixRepository::discover(&app).expect("a repository");
+    assert_eq!(repository.cleanliness().expect("it is looked at"), Cleanliness::Clean, "as `git status` says");
+    let (_, workspace, sink) = with_snapshot(&place, &app);
+    assert_eq!(kinds(&sink), [("new/file".to_owned(), ChangeKind::Added)]);
+    assert_eq!(fs::read(root(&workspace).join("new/file")).expect("it is there"), b"new");
 }
 
 fn places_are_taken() {
