@@ -5,7 +5,9 @@ use crate::GixRepository;
 use crate::stat_cache::StatCacheEntry;
 use crate::workspace::base::Base;
 use crate::workspace::materialiser::Materialiser;
-use std::io::{self, Read};
+use isobox_domain::content::{ContentId, ContentRef};
+use std::fs::File;
+use std::io::{self, Read, Seek};
 use std::path::Path;
 
 /// Gives the materialised content of paths of the pinned commit. It comes from the trusted repository and from the
@@ -20,25 +22,59 @@ pub(super) struct BaseContent<'a> {
     snapshot: Option<&'a Path>,
 }
 
+/// The content that a path had.
+pub(super) enum Known {
+    /// Of the commit.
+    Held(Vec<u8>),
+    /// Of a snapshot: a file that nobody writes any more, of any size that a snapshot takes.
+    Kept(File),
+}
+
+impl Known {
+    /// Opens it at its beginning.
+    pub(super) fn open(&mut self) -> io::Result<Box<dyn Read + '_>> {
+        match self {
+            Self::Held(bytes) => Ok(Box::new(bytes.as_slice())),
+            Self::Kept(file) => {
+                file.rewind()?;
+                Ok(Box::new(file))
+            }
+        }
+    }
+
+    /// Its length in bytes.
+    pub(super) fn length(&self) -> io::Result<u64> {
+        match self {
+            Self::Held(bytes) => Ok(bytes.len() as u64),
+            Self::Kept(file) => Ok(file.metadata()?.len()),
+        }
+    }
+
+    /// Its identity.
+    pub(super) fn content_ref(&mut self) -> io::Result<ContentRef> {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update_reader(self.open()?)?;
+        Ok(ContentRef { id: ContentId::new(*hasher.finalize().as_bytes()), length: hasher.count() })
+    }
+}
+
 impl<'a> BaseContent<'a> {
     /// The content of `base`. Opens nothing yet.
     pub(super) fn new(base: &'a Base, repository: &'a GixRepository, snapshot: Option<&'a Path>) -> Self {
         Self { base, repository, materialiser: None, snapshot }
     }
 
-    /// The bytes that checkout wrote for `entry`; the target of a link. A submodule has none.
-    pub(super) fn read(&mut self, entry: &StatCacheEntry) -> io::Result<Vec<u8>> {
+    /// The bytes that the Workspace began with at `entry`; the target of a link. A submodule has none.
+    pub(super) fn find(&mut self, entry: &StatCacheEntry) -> io::Result<Known> {
         if let Some(snapshot) = self.snapshot
-            && let Some(mut kept) = open_kept(snapshot, &entry.path)?
+            && let Some(kept) = open_kept(snapshot, &entry.path)?
         {
-            let mut bytes = Vec::new();
-            kept.read_to_end(&mut bytes)?;
-            return Ok(bytes);
+            return Ok(Known::Kept(kept));
         }
         let materialiser = match &mut self.materialiser {
             Some(materialiser) => materialiser,
             closed => closed.insert(Materialiser::open(self.base, self.repository).map_err(io::Error::other)?),
         };
-        materialiser.materialise(&entry.path, entry.mode, &entry.oid).map_err(io::Error::other)
+        materialiser.materialise(&entry.path, entry.mode, &entry.oid).map(Known::Held).map_err(io::Error::other)
     }
 }

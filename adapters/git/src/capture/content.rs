@@ -4,7 +4,6 @@ use super::walk::{Entry, unreadable};
 use crate::beneath::{self, Kind, Seen};
 use crate::{oid, patch};
 use isobox_domain::change::{Mode, NotCapturedReason};
-use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::git_oid::GitOid;
 use nix::errno::Errno;
 use std::fs::File;
@@ -16,6 +15,8 @@ const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024 * 1024;
 pub(super) const MAX_HOLE_BYTES: u64 = 16 * 1024 * 1024 * 1024;
 /// Git takes content for binary when a NUL byte is among its first 8,000 bytes.
 const BINARY_HEAD: usize = 8_000;
+/// How much is compared at a time, in bytes.
+const PIECE_BYTES: usize = 64 * 1024;
 
 /// The content of a file or link.
 pub(super) struct Content {
@@ -70,18 +71,21 @@ impl Content {
         }
     }
 
-    /// Whether its bytes are exactly `expected`.
-    pub(super) fn is_equal_to(&mut self, mut expected: &[u8]) -> io::Result<bool> {
+    /// Whether its bytes are exactly those of `expected`.
+    pub(super) fn is_equal_to(&mut self, expected: &mut dyn Read) -> io::Result<bool> {
         let mut content = self.read()?;
-        let mut buffer = vec![0; 64 * 1024];
+        let (mut found, mut wanted) = (vec![0; PIECE_BYTES], vec![0; PIECE_BYTES]);
         loop {
-            let count = content.read(&mut buffer)?;
+            let count = content.read(&mut found)?;
             if count == 0 {
-                return Ok(expected.is_empty());
+                return Ok(expected.read(&mut wanted[..1])? == 0);
             }
-            match expected.strip_prefix(&buffer[..count]) {
-                Some(rest) => expected = rest,
-                None => return Ok(false),
+            match expected.read_exact(&mut wanted[..count]) {
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+                read => read?,
+            }
+            if found[..count] != wanted[..count] {
+                return Ok(false);
             }
         }
     }
@@ -120,11 +124,6 @@ impl patch::Content for Content {
     fn open(&mut self) -> io::Result<Box<dyn Read + '_>> {
         self.read()
     }
-}
-
-/// The identity of content in memory.
-pub(super) fn content_ref(bytes: &[u8]) -> ContentRef {
-    ContentRef { id: ContentId::new(*blake3::hash(bytes).as_bytes()), length: bytes.len() as u64 }
 }
 
 /// Why a file is left out that is not what it was when it was looked at.

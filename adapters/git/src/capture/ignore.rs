@@ -160,7 +160,11 @@ fn read_file(directory: &OwnedFd, limit: u64) -> Option<Vec<u8>> {
 /// A rule file of the commit that cannot be read has no rules: what the Workspace has is then the workload's.
 fn read_base(entry: &StatCacheEntry, content: &mut BaseContent<'_>) -> Vec<u8> {
     match entry.mode {
-        Mode::File | Mode::Executable => content.read(entry).unwrap_or_else(|_| Vec::new()),
+        Mode::File | Mode::Executable => {
+            let mut rules = Vec::new();
+            let read = content.find(entry).and_then(|mut rule_file| rule_file.open()?.read_to_end(&mut rules));
+            read.map_or_else(|_| Vec::new(), |_| rules)
+        }
         Mode::Symlink | Mode::Submodule => Vec::new(),
     }
 }

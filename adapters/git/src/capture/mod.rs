@@ -196,7 +196,7 @@ impl Capture<'_> {
         };
         let Entry { path, base, submodule, .. } = entry;
         let mut old = base.map(|base| Old::read(base, &mut self.content));
-        match old.as_ref().map_or(Ok(false), |old| old.is_equal_to(&mut content)) {
+        match old.as_mut().map_or(Ok(false), |old| old.is_equal_to(&mut content)) {
             Ok(false) => {}
             Ok(true) if content.is_as_seen() => return Ok(Ok(())),
             Ok(true) => return Ok(Err(content::moved())),
@@ -211,7 +211,7 @@ impl Capture<'_> {
         }
         self.render(&path, old.as_mut(), Some(&mut content))?;
         let renamed_from = if old.is_none() { self.renames.find(after.mode, after.content) } else { None };
-        let (before, after) = (old.map(|old| old.before()), Some(after));
+        let (before, after) = (old.map(|mut old| old.before()), Some(after));
         self.line(ChangeLine::Change(Change { path, before, after, renamed_from, submodule })).map(Ok)
     }
 

@@ -1,7 +1,6 @@
 //! Where the content of an added path was before, if a deleted path had exactly it.
 
 use super::base_content::BaseContent;
-use super::content::content_ref;
 use crate::stat_cache::StatCacheEntry;
 use isobox_domain::change::Mode;
 use isobox_domain::content::ContentRef;
@@ -45,8 +44,8 @@ impl Candidates {
         let mut renames = Renames::default();
         for entry in self.deleted.into_iter().filter(|entry| self.added_lengths.contains(&entry.stat.size)) {
             // What cannot be read is just not known as an origin.
-            if let Ok(bytes) = content.read(&entry) {
-                renames.deleted.entry(key(entry.mode, content_ref(&bytes))).or_insert(entry.path);
+            if let Ok(known) = content.find(&entry).and_then(|mut content| content.content_ref()) {
+                renames.deleted.entry(key(entry.mode, known)).or_insert(entry.path);
             }
         }
         renames

@@ -25,7 +25,7 @@ use std::rc::Rc;
 
 /// Most paths of a snapshot: each is held in memory.
 pub(super) const MOST_PATHS: usize = 100_000;
-/// Longest file of a snapshot, in bytes: capture holds what it compares with in memory.
+/// Longest file of a snapshot, in bytes: each is copied twice before anything starts.
 const LONGEST_FILE: u64 = 256 << 20;
 
 /// What stands at a path that is not as the commit says.
@@ -151,8 +151,9 @@ impl Source<'_> {
 
     /// Whether Git would name what stands there as the commit does.
     fn is_blob(&self, entry: &Entry, content: &mut Content, mode: Mode, oid: &GitOid) -> io::Result<bool> {
-        if content.is_blob(oid)? || mode == Mode::Symlink {
-            return content.is_blob(oid);
+        let is_blob = content.is_blob(oid)?;
+        if is_blob || mode == Mode::Symlink {
+            return Ok(is_blob);
         }
         let file = beneath::open_file(&*entry.directory, entry.path.file_name())?;
         Ok(self.target.normalised_oid(&entry.path, file)? == *oid)
