@@ -11,10 +11,10 @@ pub enum Phase {
     Store,
     /// The Runtime Backend is chosen: what it can do here is known or tried.
     Backend,
-    /// The attempt waits until few enough others run.
-    Turn,
     /// HEAD is read, and the attempt opened in the store.
     Source,
+    /// The attempt waits until few enough others run.
+    Turn,
     /// What the Workspace lies on is made, up to an empty root.
     LayOut,
     /// The Sandbox comes up: what this takes beside the next two, which are done meanwhile.
@@ -39,8 +39,8 @@ impl Phase {
         Self::Policy,
         Self::Store,
         Self::Backend,
-        Self::Turn,
         Self::Source,
+        Self::Turn,
         Self::LayOut,
         Self::Launch,
         Self::Preflight,
@@ -57,8 +57,8 @@ impl Phase {
             Self::Policy => "policy",
             Self::Store => "store",
             Self::Backend => "backend",
-            Self::Turn => "turn",
             Self::Source => "source",
+            Self::Turn => "turn",
             Self::LayOut => "lay_out",
             Self::Launch => "launch",
             Self::Preflight => "preflight",
