@@ -1,7 +1,8 @@
 //! The `.git` of a Workspace: a repository of its own at the pinned commit, for the workload to commit and compare in.
 //!
-//! History is cut off below the pinned commit (as in a clone of depth 1), so that its cost is that of one commit. It has
-//! one branch, no remote, no hooks and no path of the host. isobox never reads it back as anything but opaque bytes.
+//! History is cut off below the pinned commit (as in a clone of depth 1), so that its cost is that of one commit; through a
+//! copy that lies on those of ancestors, their objects are there too, and nothing names them. It has one branch, no remote,
+//! no hooks and no path of the host. isobox never reads it back as anything but opaque bytes.
 
 use super::checkout::Made;
 use super::pinned::Tracked;
