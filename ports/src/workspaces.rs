@@ -40,6 +40,7 @@ pub struct Overlay {
     /// How it is mounted.
     pub kind: OverlayKind,
     /// If `upper` and `work` are not on disk: the backend makes them on a file system in memory of this size, at `place`.
+    /// For limits on what a Task may write: until there are any, no Workspace of a Task is in memory.
     pub memory: Option<MemorySize>,
 }
 
@@ -93,7 +94,8 @@ pub enum WorkspaceForm {
 pub struct WorkspaceRequest<'a> {
     /// The source, pinned.
     pub source: &'a WorkspaceSource,
-    /// The form. Where an overlay has nothing to lie on, a copy is made all the same, and a notice says why.
+    /// The form. Where an overlay has nothing to lie on, a copy is made all the same, and a notice says why: whoever insists
+    /// on an overlay looks at what was laid out.
     pub form: WorkspaceForm,
 }
 
