@@ -263,7 +263,7 @@ def change(value):
     before, after = value.get(1), value.get(2)
     need(before or after, "neither before nor after")
     if before:
-        need((before[0] == "submodule") == (2 not in before), "content of a submodule, or none of a file")
+        need(before[0] != "submodule" or 2 not in before, "content of a submodule")
         need(3 not in value, "a rename that has a before")
     if before and after:
         need((before[0], before.get(2)) != (after[0], after[1]), "before and after are equal")

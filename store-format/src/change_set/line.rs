@@ -116,8 +116,8 @@ fn decode_before(decoder: &mut Decoder<'_>) -> Result<Before, DecodeError> {
         content: map.find(2)?.map(Decoder::reference).transpose()?,
     };
     map.end()?;
-    if (before.mode == Mode::Submodule) != before.content.is_none() {
-        return decoder.expected("content of everything but a submodule");
+    if before.mode == Mode::Submodule && before.content.is_some() {
+        return decoder.expected("no content of a submodule");
     }
     Ok(before)
 }

@@ -107,15 +107,16 @@ fn a_result_goes_onto_the_very_state_that_it_started_from_and_no_other() {
 
 #[test]
 fn what_has_no_such_state_at_all_is_refused_as_any_other() {
-    let moved = |world: &World| world.repository.move_head(source(2));
-    let elsewhere = |world: &World| {
+    type Change = fn(&World);
+    let moved: Change = |world| world.repository.move_head(source(2));
+    let elsewhere: Change = |world| {
         world.repository.move_head(WorkspaceSource { root_commit: Some(GitOid::Sha1([8; 20])), ..source(2) });
     };
-    let unfit = |world: &World| world.repository.edit(&path("nested"), Some((Mode::Submodule, Vec::new())));
-    let cases: [(&dyn Fn(&World), &str); 3] = [
-        (&moved, "trusted repository /home/ana/app is at 02020202, but the task started from 01010101"),
-        (&elsewhere, "/home/ana/app is not the repository that the task started from, /home/ana/app"),
-        (&unfit, "nested cannot be part of a snapshot: it is a repository of its own"),
+    let unfit: Change = |world| world.repository.edit(&path("nested"), Some((Mode::Submodule, Vec::new())));
+    let cases = [
+        (moved, "trusted repository /home/ana/app is at 02020202, but the task started from 01010101"),
+        (elsewhere, "/home/ana/app is not the repository that the task started from, /home/ana/app"),
+        (unfit, "nested cannot be part of a snapshot: it is a repository of its own"),
     ];
     for (change, expected) in cases {
         let world = dirty();
