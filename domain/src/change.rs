@@ -28,7 +28,7 @@ pub struct Before {
     /// Git's name of its content: a blob, or a commit for a submodule.
     pub oid: GitOid,
     /// Its bytes as isobox checked them out (after conversions such as end-of-line), which are not stored.
-    /// `None` for a submodule.
+    /// `None` for a submodule, and where the repository had them no more.
     pub content: Option<ContentRef>,
 }
 

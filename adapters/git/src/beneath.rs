@@ -92,6 +92,11 @@ pub(crate) fn open(at: impl AsFd, path: &[u8], flags: OFlag) -> Result<OwnedFd, 
     }
 }
 
+/// What lies at a path beneath a directory: no link is followed on the way, and none at its end.
+pub(crate) fn look_beneath(at: impl AsFd, path: &[u8]) -> Result<Seen, Errno> {
+    open(at, path, OFlag::O_PATH | OFlag::O_NOFOLLOW).and_then(look_at_open)
+}
+
 /// What lies at one name of a directory, links not followed.
 pub(crate) fn look(at: impl AsFd, name: &[u8]) -> Result<Seen, Errno> {
     fstatat(at, name, AtFlags::AT_SYMLINK_NOFOLLOW).map(|raw| Seen::of(&raw))

@@ -14,7 +14,8 @@ fn options(trust: Trust) -> Options {
         config: Config { git_binary: false, system: true, git: true, user: true, env: false, includes: true },
         attributes: Attributes { git_binary: false, system: true, git: true },
     };
-    Options::default().permissions(permissions).with(trust)
+    // A commit is what its objects are, wherever it is looked at: replacements hold in the one repository that has them.
+    Options::default().permissions(permissions).config_overrides(["core.useReplaceRefs=false"]).with(trust)
 }
 
 /// Opens the repository at `host_path` (its working tree or its Git directory) without anything that names a program to

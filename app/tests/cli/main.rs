@@ -7,6 +7,7 @@ mod attestation;
 mod audit;
 mod cache;
 mod completion;
+mod copies;
 mod doctor;
 mod forger;
 mod init;

@@ -1,14 +1,19 @@
 //! What capture compares with: the content of the pinned commit, as isobox materialised it.
 
 use super::snapshot::open_kept;
+use super::tree::open_root;
 use crate::GixRepository;
+use crate::beneath;
 use crate::stat_cache::StatCacheEntry;
 use crate::workspace::base::Base;
 use crate::workspace::materialiser::Materialiser;
+use isobox_domain::change::Mode;
 use isobox_domain::content::{ContentId, ContentRef};
+use nix::errno::Errno;
 use std::fs::File;
 use std::io::{self, Read, Seek};
-use std::path::Path;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 
 /// Gives the materialised content of paths of the pinned commit. It comes from the trusted repository and from the
 /// attributes of the pinned commit, never from the Workspace.
@@ -20,6 +25,8 @@ pub(super) struct BaseContent<'a> {
     materialiser: Option<Materialiser>,
     /// Where the content of uncommitted changes is that the Workspace began with.
     snapshot: Option<&'a Path>,
+    /// What an overlay lies on, the uppermost first: isobox's own copies, for what the repository has no more.
+    lowers: &'a [PathBuf],
 }
 
 /// The content that a path had.
@@ -61,7 +68,12 @@ impl Known {
 impl<'a> BaseContent<'a> {
     /// The content of `base`. Opens nothing yet.
     pub(super) fn new(base: &'a Base, repository: &'a GixRepository, snapshot: Option<&'a Path>) -> Self {
-        Self { base, repository, materialiser: None, snapshot }
+        Self { base, repository, materialiser: None, snapshot, lowers: &[] }
+    }
+
+    /// The same for an overlay on `lowers`.
+    pub(super) fn over(self, lowers: &'a [PathBuf]) -> Self {
+        Self { lowers, ..self }
     }
 
     /// The bytes that the Workspace began with at `entry`; the target of a link. A submodule has none.
@@ -71,10 +83,27 @@ impl<'a> BaseContent<'a> {
         {
             return Ok(Known::Kept(kept));
         }
+        self.materialise(entry).or_else(|error| below(self.lowers, entry).ok_or(error)).map(Known::Held)
+    }
+
+    fn materialise(&mut self, entry: &StatCacheEntry) -> io::Result<Vec<u8>> {
         let materialiser = match &mut self.materialiser {
             Some(materialiser) => materialiser,
             closed => closed.insert(Materialiser::open(self.base, self.repository).map_err(io::Error::other)?),
         };
-        materialiser.materialise(&entry.path, entry.mode, &entry.oid).map(Known::Held).map_err(io::Error::other)
+        materialiser.materialise(&entry.path, entry.mode, &entry.oid).map_err(io::Error::other)
     }
+}
+
+/// The bytes of `entry` in the uppermost of `lowers` that has its path, if they are as long as those that were made.
+fn below(lowers: &[PathBuf], entry: &StatCacheEntry) -> Option<Vec<u8>> {
+    let path = entry.path.as_bytes();
+    let has_path = |root: &OwnedFd| !matches!(beneath::look_beneath(root, path), Err(Errno::ENOENT | Errno::ENOTDIR));
+    let root = lowers.iter().filter_map(|lower| open_root(lower).ok()).find(has_path)?;
+    let mut bytes = Vec::new();
+    match entry.mode {
+        Mode::Symlink => bytes = beneath::read_link(&root, path).ok()?,
+        _ => drop(beneath::open_file(&root, path).ok()?.take(entry.stat.size + 1).read_to_end(&mut bytes).ok()?),
+    }
+    (bytes.len() as u64 == entry.stat.size).then_some(bytes)
 }

@@ -70,7 +70,9 @@ pub(crate) fn capture(
     };
     let tree = Tree::open(mounted).map_err(|error| failure(&format!("read the workspace at {shown}"), error))?;
     let place = Place { host_path, tree, stat_cache: made_from.stat_cache, packs: &base.packs, hash };
-    capture_place(&place, BaseContent::new(&base, repository, made_from.snapshot), sink)
+    let lowers = place.tree.lowers.clone();
+    let content = BaseContent::new(&base, repository, made_from.snapshot).over(&lowers);
+    capture_place(&place, content, sink)
 }
 
 /// Where a Workspace lies, and what it was made from.

@@ -1,6 +1,6 @@
 //! Making a pristine copy from nothing but the source.
 
-use super::seal::{Seal, hash_of_git};
+use super::seal::{Seal, beside, hash_of_git};
 use super::wanted::Wanted;
 use crate::GixRepository;
 use crate::stat_cache::FileStat;
@@ -41,6 +41,7 @@ pub(super) fn whole(
     let materialiser = Materialiser::new(&pinned.base, pinned.repositories.clone())?.verifying();
     let made = creation::write(&destination, &mut pinned, &materialiser, wanted.branch.as_deref())?;
     let git = hash_of_git(making).map_err(|e| failure("look at the .git of the pristine copy", e))?;
+    let beside = beside(making).map_err(|e| failure("look at what lies beside the pristine copy", e))?;
     let seal = Seal {
         id: id.to_owned(),
         source: repository.common_dir().to_owned(),
@@ -49,6 +50,7 @@ pub(super) fn whole(
         bytes: bytes_on_disk(making, &made),
         paths: pinned.tracked.len() as u64,
         git,
+        beside,
         below: vec![],
         filters: materialiser.filters_not_run(),
         missing: std::mem::take(&mut pinned.missing_submodules),

@@ -10,7 +10,7 @@ use super::build;
 use super::difference::{Apart, Difference, difference};
 use super::held::Held;
 use super::merged;
-use super::seal::{Seal, hash_of_git};
+use super::seal::{Seal, beside, hash_of_git};
 use super::wanted::Wanted;
 use crate::workspace::base::Base;
 use crate::workspace::checkout::{Directories, Made, checkout};
@@ -65,6 +65,7 @@ pub(super) fn upon(
     base.write(&destination.base).map_err(|e| failure("write what the pristine copy was made from", e))?;
     let below = std::iter::once((name(&lower.place), lower.seal.id.clone())).chain(lower.seal.below.iter().cloned());
     let git = hash_of_git(making).map_err(|e| failure("look at the .git of the pristine copy", e))?;
+    let beside = beside(making).map_err(|e| failure("look at what lies beside the pristine copy", e))?;
     let seal = Seal {
         id: id.to_owned(),
         source: repository.common_dir().to_owned(),
@@ -73,6 +74,7 @@ pub(super) fn upon(
         bytes: build::bytes_on_disk(making, &made),
         paths,
         git,
+        beside,
         below: below.collect(),
         filters: layer.filters(&mut materialiser)?,
         missing: lower.seal.missing.clone(),

@@ -201,7 +201,15 @@ fn is_whole(directory: &File, seal: &Seal, looks: usize) -> bool {
     directory.metadata().is_ok_and(|directory| is_private(&directory))
         && is_directory("tree")
         && is_directory("tree/.git")
+        && is_as_made(directory, "base", seal.beside.first())
+        && is_as_made(directory, "stat-cache", seal.beside.get(1))
         && samples_are_as_made(directory, seal, looks)
+}
+
+/// Whether the file `name` is the one that was made, which nobody wrote to since.
+fn is_as_made(directory: &File, name: &str, made: Option<&FileStat>) -> bool {
+    let found = fstatat(directory, name, AtFlags::AT_SYMLINK_NOFOLLOW);
+    found.is_ok_and(|found| Some(&FileStat::of_stat(&found)) == made)
 }
 
 fn could_have_more(seal: &Seal) -> bool {

@@ -1,8 +1,8 @@
 //! The seal of a pristine copy: what is written last, and says that everything else is in place.
 //!
 //! A file is a sequence of fields, each ended by a NUL byte: `ISOBOX-PRISTINE 2`, the id, the source, the branch (empty
-//! for none), the commit, bytes, paths and the hash of small files; then three lists and the samples, each behind the number of its items: the
-//! copies below (name and id), the filters (name and paths), the submodules that are missing (path, commit, number of
+//! for none), the commit, bytes, paths and the hash of small files; then four lists and the samples, each behind the
+//! number of its items: the files beside the tree (stat), the copies below (name and id), the filters (name and paths), the submodules that are missing (path, commit, number of
 //! candidates and these), and the samples (path and stat). Last comes the CRC-32 of all before it, in hex digits.
 
 use crate::fields::{self, count, number, read_regular, text};
@@ -17,6 +17,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 const MAGIC: &[u8] = b"ISOBOX-PRISTINE 2";
+/// What lies beside the tree of a copy, and capture cannot do without.
+pub(super) const BESIDE: [&str; 2] = ["base", "stat-cache"];
 /// Longest seal that is read back, in bytes.
 const LONGEST: u64 = 4 << 20;
 /// Hex digits of the CRC, and its NUL byte.
@@ -39,6 +41,8 @@ pub(crate) struct Seal {
     pub(crate) paths: u64,
     /// What stands for the files of its `.git` that have no hash of their own: see [`hash_of_git`].
     pub(crate) git: String,
+    /// The files beside its tree, in the order of [`BESIDE`], as they were made.
+    pub(crate) beside: Vec<FileStat>,
     /// The copies that it lies on, the uppermost first: names of their directories, beside its own, and ids.
     pub(crate) below: Vec<(String, String)>,
     /// Filter drivers that were not run, each with how many paths name it.
@@ -67,6 +71,8 @@ impl Seal {
         fields.extend([self.branch.clone().unwrap_or_default(), oid(&self.commit)]);
         fields.extend([self.bytes, self.paths].map(|number| number.to_string().into_bytes()));
         fields.push(self.git.clone().into_bytes());
+        fields.push(count(self.beside.len()));
+        fields.extend(self.beside.iter().map(encode_stat));
         fields.push(count(self.below.len()));
         fields.extend(self.below.iter().flat_map(|(name, id)| [name, id].map(|text| text.clone().into_bytes())));
         fields.push(count(self.filters.len()));
@@ -101,6 +107,7 @@ impl Seal {
             bytes: number(fields.next()?)?,
             paths: number(fields.next()?)?,
             git: fields.text()?,
+            beside: fields.list(|fields| decode_stat(fields.next()?))?,
             below: fields.list(|fields| Some((fields.text()?, fields.text()?)))?,
             filters: fields.list(|fields| Some((fields.next()?.to_vec(), number(fields.next()?)?)))?,
             missing: fields.list(|fields| {
@@ -111,6 +118,12 @@ impl Seal {
         };
         fields.next().is_none().then_some(seal)
     }
+}
+
+/// What the file system says about the files beside the tree of the copy in `directory`, which are all written.
+pub(super) fn beside(directory: &Path) -> io::Result<Vec<FileStat>> {
+    let stat = |name| std::fs::symlink_metadata(directory.join(name)).map(|found| FileStat::of(&found));
+    BESIDE.into_iter().map(stat).collect()
 }
 
 /// The hash, in hex digits, of what the copy in `directory` itself has of the small files of a `.git`.
@@ -194,6 +207,7 @@ mod tests {
             bytes: u64::MAX,
             paths: 7,
             git: "89".into(),
+            beside: vec![FileStat { inode: 5, size: 6, mtime_ns: 7, ctime_ns: 8, mode: 0o100_600 }],
             below: vec![("ab-01".into(), "45".into()), ("cd-01".into(), "67".into())],
             filters: vec![(b"lfs".to_vec(), 3)],
             missing: vec![missing],
