@@ -1,7 +1,7 @@
 //! Looking after the cache.
 
 use crate::fixture::{commit, trial};
-use crate::scene::{OVERLAY, Scene, overlay};
+use crate::scene::{Scene, as_overlay, overlay};
 use isobox_domain::git_oid::GitOid;
 use isobox_git::{FsWorkspaceCache, GixWorkspaces};
 use isobox_ports::contract::workspace_cache::{WorkspaceCacheFixture, cases};
@@ -37,7 +37,7 @@ impl Fixture {
     fn use_copy(&self, commit: GitOid) -> GixWorkspaces {
         let source = isobox_domain::source::WorkspaceSource { commit, ..self.scene.source() };
         let workspaces = self.scene.workspaces();
-        let request = WorkspaceRequest { source: &source, form: OVERLAY };
+        let request = WorkspaceRequest { source: &source, form: as_overlay() };
         let reserved = workspaces.reserve(&request).expect("a place is reserved");
         overlay(&workspaces.create(&reserved, &request).expect("it is made"));
         workspaces.dispose(&reserved).expect("it is removed");

@@ -3,7 +3,7 @@
 use crate::as_root;
 use crate::fixture::{Place, commit, git, trial};
 use crate::retained::with_more_files;
-use crate::scene::{Listed, OVERLAY, Scene, listing, mounted, overlay};
+use crate::scene::{Listed, Scene, as_overlay, listing, mounted, overlay};
 use crate::whole::is_clean_unread;
 use isobox_git::GixWorkspaces;
 use isobox_ports::{WorkspaceRequest, Workspaces};
@@ -93,7 +93,7 @@ fn whole(scene: &Scene) -> Vec<Listed> {
     fs::remove_dir_all(&cache).unwrap_or_default();
     let workspaces = GixWorkspaces::new(scene.repository(), scene.place.workspaces_root(), Some(cache));
     let source = scene.source();
-    let request = WorkspaceRequest { source: &source, form: OVERLAY };
+    let request = WorkspaceRequest { source: &source, form: as_overlay() };
     let reserved = workspaces.reserve(&request).expect("a place is reserved");
     workspaces.lay_out(&reserved, &request).expect("it is laid out");
     let workspace = workspaces.create(&reserved, &request).expect("it is made");

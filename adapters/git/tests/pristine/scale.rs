@@ -1,7 +1,7 @@
 //! What pristine copies cost: not run by default, and worth something in a release build on a quiet machine only.
 
 use crate::fixture::{Place, git, git_command};
-use crate::scene::{OVERLAY, Scene, overlay};
+use crate::scene::{Scene, as_overlay, overlay};
 use isobox_ports::{WorkspaceRequest, Workspaces};
 use libtest_mimic::Trial;
 use std::fs;
@@ -60,7 +60,7 @@ fn fastest(times: usize, run: impl Fn()) -> Duration {
 /// The median of what an overlay costs a process that had nothing to do with the cache before.
 fn overlay_cost(scene: &Scene) -> Duration {
     let source = scene.source();
-    let request = WorkspaceRequest { source: &source, form: OVERLAY };
+    let request = WorkspaceRequest { source: &source, form: as_overlay() };
     let mut measured: Vec<_> = (0..101)
         .map(|_| {
             let workspaces = scene.workspaces();

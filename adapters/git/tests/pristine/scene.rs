@@ -13,7 +13,11 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-pub(crate) const OVERLAY: WorkspaceForm = WorkspaceForm::Overlay { kind: OverlayKind::Privileged, memory: None };
+pub(crate) fn as_overlay() -> WorkspaceForm {
+    let is_root = nix::unistd::geteuid().is_root();
+    let kind = if is_root { OverlayKind::Privileged } else { OverlayKind::Unprivileged };
+    WorkspaceForm::Overlay { kind, memory: None }
+}
 
 pub(crate) struct Scene {
     pub(crate) place: Place,
@@ -51,7 +55,7 @@ impl Scene {
 
     pub(crate) fn try_create(&self, workspaces: &GixWorkspaces) -> Result<Workspace, WorkspaceError> {
         let source = self.source();
-        let request = WorkspaceRequest { source: &source, form: OVERLAY };
+        let request = WorkspaceRequest { source: &source, form: as_overlay() };
         let reserved = workspaces.reserve(&request).expect("a place is reserved");
         workspaces.lay_out(&reserved, &request)?;
         workspaces.create(&reserved, &request)

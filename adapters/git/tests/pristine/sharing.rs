@@ -45,7 +45,7 @@ pub(crate) fn made_to_be_killed() -> Option<ExitCode> {
     let source = repository.source().expect("it is a source");
     let cache = directory.join("cache/pristine");
     let workspaces = GixWorkspaces::new(repository, directory.join("state/workspaces"), Some(cache));
-    let request = WorkspaceRequest { source: &source, form: crate::scene::OVERLAY };
+    let request = WorkspaceRequest { source: &source, form: crate::scene::as_overlay() };
     let reserved = workspaces.reserve(&request).expect("a place is reserved");
     workspaces.lay_out(&reserved, &request).expect("it is laid out");
     Some(ExitCode::SUCCESS)

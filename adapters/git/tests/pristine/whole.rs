@@ -2,7 +2,7 @@
 
 use crate::as_root;
 use crate::fixture::{Place, commit, git, trial};
-use crate::scene::{OVERLAY, Scene, inode, mounted, overlay};
+use crate::scene::{Scene, as_overlay, inode, mounted, overlay};
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::WorkspaceSource;
 use isobox_ports::fake::RecordingSink;
@@ -69,7 +69,7 @@ fn missing_directory() {
     for (directory, is_there) in [("src", true), ("src/deep", true), ("src/two", false), ("build", false)] {
         let working_directory = Some(RepoPath::parse(directory).expect("a valid path"));
         let source = WorkspaceSource { working_directory, ..scene.source() };
-        let request = WorkspaceRequest { source: &source, form: OVERLAY };
+        let request = WorkspaceRequest { source: &source, form: as_overlay() };
         let reserved = workspaces.reserve(&request).expect("a place is reserved");
         match workspaces.create(&reserved, &request) {
             Ok(_) => assert!(is_there, "{directory}"),
