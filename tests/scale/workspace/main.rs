@@ -2,6 +2,7 @@
 //!
 //! On a quiet machine it takes ten minutes and 3 GB of the temporary directory, which should lie on a disk; as root it
 //! measures root and an ordinary user:
+//! `ISOBOX_SCALE_RUNS` makes it other than 11 runs of each.
 //! `cargo build --release -p isobox && cargo test --release -p isobox-tests --test scale_workspace -- --ignored`.
 
 mod contestants;
@@ -15,8 +16,13 @@ use measure::Measured;
 use repository::Size;
 use targets::Target;
 
-/// Runs of each; odd, so that there is a median.
+/// Runs of each, unless the variable says another number; odd, so that there is a median.
 const RUNS: usize = 11;
+const RUNS_VARIABLE: &str = "ISOBOX_SCALE_RUNS";
+
+fn runs() -> usize {
+    std::env::var(RUNS_VARIABLE).map_or(RUNS, |runs| runs.parse().expect("a number"))
+}
 
 /// Measures every size for `user`, prints the tables, and fails where a target does not hold.
 fn compare(user: User, sizes: &[Size], runs: usize) -> Result<(), Failed> {
@@ -33,7 +39,7 @@ fn as_an_ordinary_user() -> Result<(), Failed> {
         ignored("workspaces of an ordinary user", "the test runs as one already");
         return Ok(());
     }
-    compare(User::Ordinary, &Size::ALL, RUNS)
+    compare(User::Ordinary, &Size::ALL, runs())
 }
 
 fn main() {
@@ -42,7 +48,7 @@ fn main() {
         return measure::meter(arguments);
     }
     let trials = vec![
-        Trial::test("every_target_holds_for_this_user", || compare(User::Current, &Size::ALL, RUNS))
+        Trial::test("every_target_holds_for_this_user", || compare(User::Current, &Size::ALL, runs()))
             .with_ignored_flag(true),
         Trial::test("every_target_holds_for_an_ordinary_user", as_an_ordinary_user).with_ignored_flag(true),
     ];
