@@ -124,12 +124,12 @@ pub enum IgnoreCoverage {
     Tracked,
 }
 
-/// Where an overlay was tried.
+/// Where an overlay was mounted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OverlayPlace {
-    /// Where Workspaces lie.
+    /// Where Workspaces lie, by an earlier Task, under the same circumstances.
     Workspaces,
-    /// In memory, for there is no such directory yet, or it cannot be written in.
+    /// In memory, just now, for no Task has told yet.
     Memory,
 }
 

@@ -62,6 +62,11 @@ impl BubblewrapBackend {
         Self { program, memory: None, findings: OnceLock::new(), overlays: Overlays::default() }
     }
 
+    /// How overlays were mounted below `at` when a launch or a trial last did, as far as that is remembered and holds.
+    pub(crate) fn remembered_overlay(&self, at: &Path) -> Option<Result<OverlayKind, String>> {
+        self.overlays.remembered(self, at)
+    }
+
     /// The program that is used, or why none is.
     pub(crate) const fn program(&self) -> &Result<PathBuf, String> {
         &self.program

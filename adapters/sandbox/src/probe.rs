@@ -18,7 +18,6 @@ use isobox_domain::policy::{
 use isobox_ports::{
     Content, EndCause, Filled, Flow, HostProbe, LaunchRequest, OverlayKind, RuntimeBackend, Streams, WorkspaceMount,
 };
-use nix::unistd::{AccessFlags, access};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -28,7 +27,8 @@ pub struct SandboxProbe {
     backend: BubblewrapBackend,
     proc: PathBuf,
     sys: PathBuf,
-    workspaces: Option<PathBuf>,
+    /// What Tasks remember, and the directory of their Workspaces.
+    tasks: Option<(BubblewrapBackend, PathBuf)>,
 }
 
 impl Default for SandboxProbe {
@@ -40,13 +40,12 @@ impl Default for SandboxProbe {
 impl SandboxProbe {
     /// Reads the settings of the kernel in `proc` and `sys` below `root`; that is `/` but for tests.
     pub fn below(root: &Path) -> Self {
-        Self { backend: BubblewrapBackend::new(), proc: root.join("proc"), sys: root.join("sys"), workspaces: None }
+        Self { backend: BubblewrapBackend::new(), proc: root.join("proc"), sys: root.join("sys"), tasks: None }
     }
 
-    /// The same probe, which tries overlays in this directory of Workspaces if it is there and can be written in. What the
-    /// trial makes there goes with it.
-    pub fn trying_in(self, workspaces: Option<PathBuf>) -> Self {
-        Self { workspaces, ..self }
+    /// The same probe, which also tells what Tasks whose Workspaces lie in `workspaces` remember in `cache_directory`.
+    pub fn remembering(self, cache_directory: &Path, workspaces: PathBuf) -> Self {
+        Self { tasks: Some((BubblewrapBackend::remembering(cache_directory), workspaces)), ..self }
     }
 
     fn restrictions(&self) -> impl Iterator<Item = Fact> {
@@ -89,9 +88,10 @@ impl SandboxProbe {
     }
 
     fn overlay(&self) -> Fact {
-        let at = self.workspaces.as_deref().filter(|at| at.is_dir() && access(*at, AccessFlags::W_OK).is_ok());
-        let place = if at.is_some() { OverlayPlace::Workspaces } else { OverlayPlace::Memory };
-        let trial = match self.backend.overlay(at) {
+        // On disk a trial would leave its traces, and a probe makes nothing.
+        let remembered = self.tasks.as_ref().and_then(|(backend, workspaces)| backend.remembered_overlay(workspaces));
+        let place = if remembered.is_some() { OverlayPlace::Workspaces } else { OverlayPlace::Memory };
+        let trial = match remembered.unwrap_or_else(|| self.backend.overlay(None)) {
             Ok(OverlayKind::Privileged) => Trial::Works("isobox mounts it itself".to_owned()),
             Ok(OverlayKind::Unprivileged) => Trial::Works("it mounts in a user namespace".to_owned()),
             Err(reason) => Trial::Fails(reason),

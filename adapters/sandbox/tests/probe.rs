@@ -6,7 +6,9 @@ use isobox_ports::{HostProbe, OverlayKind, RuntimeBackend};
 use isobox_sandbox::{BackendsProbe, BubblewrapBackend, SandboxProbe};
 use libtest_mimic::{Arguments, Failed, Trial as Test};
 use std::fs;
-use std::path::PathBuf;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -49,23 +51,21 @@ fn apparmor() -> Result<(), Failed> {
 
 fn overlays() -> Result<(), Failed> {
     let directory = tempfile::tempdir()?;
-    let (workspaces, missing) = (directory.path().join("workspaces"), directory.path().join("missing"));
-    fs::create_dir(&workspaces)?;
-    for (at, place) in [
-        (Some(workspaces.clone()), OverlayPlace::Workspaces),
-        (Some(missing.clone()), OverlayPlace::Memory),
-        (None, OverlayPlace::Memory),
-    ] {
-        let facts = SandboxProbe::default().trying_in(at.clone()).facts();
+    let (cache, workspaces) = (directory.path().join("cache"), directory.path().join("workspaces"));
+    let task = BubblewrapBackend::remembering(&cache);
+    for place in [OverlayPlace::Memory, OverlayPlace::Workspaces] {
+        let at = (place == OverlayPlace::Workspaces).then_some(workspaces.as_path());
+        at.inspect(|at| drop(task.overlay(Some(at))));
+        let before = listing(directory.path())?;
+        let facts = SandboxProbe::default().remembering(&cache, workspaces.clone()).facts();
         let fact = facts.iter().find_map(|fact| match fact {
             Fact::Overlay(place, trial) => Some((*place, trial)),
             _ => None,
         });
         let (found, trial) = fact.ok_or("nothing is said of overlays")?;
         assert_eq!(found, place);
-        assert_eq!((fs::read_dir(&workspaces)?.count(), missing.exists()), (0, false), "nothing stays");
-        let at = at.filter(|_| place == OverlayPlace::Workspaces);
-        match (trial, BubblewrapBackend::new().overlay(at.as_deref())) {
+        assert_eq!(listing(directory.path())?, before, "nothing is made");
+        match (trial, BubblewrapBackend::new().overlay(at)) {
             (Trial::Works(how), Ok(kind)) => {
                 assert_eq!(how.contains("user namespace"), kind == OverlayKind::Unprivileged, "{how}");
             }
@@ -73,6 +73,21 @@ fn overlays() -> Result<(), Failed> {
         }
     }
     Ok(())
+}
+
+/// Everything in a directory, at any depth, with its times of change.
+fn listing(directory: &Path) -> io::Result<Vec<(PathBuf, i64, i64)>> {
+    let metadata = directory.metadata()?;
+    let mut found = vec![(directory.to_owned(), metadata.ctime(), metadata.ctime_nsec())];
+    for entry in fs::read_dir(directory)? {
+        let (path, metadata) = entry.and_then(|entry| Ok((entry.path(), entry.metadata()?)))?;
+        match metadata.is_dir() {
+            true => found.extend(listing(&path)?),
+            false => found.push((path, metadata.ctime(), metadata.ctime_nsec())),
+        }
+    }
+    found.sort();
+    Ok(found)
 }
 
 fn namespaces() -> Result<(), Failed> {

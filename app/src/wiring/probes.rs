@@ -15,8 +15,7 @@ use std::path::Path;
 /// Hands the probes of this machine, and of the project around `directory`, to `look`.
 pub(crate) fn with_probes<T>(directory: &Path, look: impl FnOnce(&[&dyn HostProbe]) -> T) -> T {
     let installation = InstallationProbe::of_this_process(env!("CARGO_PKG_VERSION"));
-    let workspaces = Directories::from_environment().workspaces().ok();
-    let (sandbox, backends) = (SandboxProbe::default().trying_in(workspaces), BackendsProbe::default());
+    let (sandbox, backends) = (sandbox(), BackendsProbe::default());
     let repository = RepositoryProbe::new(directory);
     // What is refused is told by the probe of the repository; nothing else of it is looked at then.
     let Ok(usable) = GixRepository::discover(directory) else {
@@ -28,6 +27,14 @@ pub(crate) fn with_probes<T>(directory: &Path, look: impl FnOnce(&[&dyn HostProb
     let asked = asked(&policy, &directories, &usable, &location);
     let trust = PolicyTrustProbe::new(policy.clone(), FsPolicyPins::new(directories), usable.common_dir().to_owned());
     look(&[&installation, &sandbox, &backends, &repository, &policy, &trust, &asked, &store, &ProjectLogProbe(&usable)])
+}
+
+fn sandbox() -> SandboxProbe {
+    let directories = Directories::from_environment();
+    match (directories.cache(), directories.workspaces()) {
+        (Ok(cache_directory), Ok(workspaces)) => SandboxProbe::default().remembering(&cache_directory, workspaces),
+        _ => SandboxProbe::default(),
+    }
 }
 
 fn asked(

@@ -105,10 +105,12 @@ fn unneeded(check: &str, tried: &'static str, trial: &Trial) -> Finding {
 fn overlay(place: OverlayPlace, trial: &Trial, facts: &[Fact]) -> Finding {
     let check = "overlay.mounts";
     let tried = match place {
-        OverlayPlace::Workspaces => "mounted an overlay where workspaces lie, and changed it in a Sandbox",
+        OverlayPlace::Workspaces => {
+            "looked up what came of mounting an overlay where workspaces lie, when a task last tried"
+        }
         OverlayPlace::Memory => {
-            "mounted an overlay in memory, and made a file in it in a Sandbox: where workspaces will lie, nothing can be \
-             tried yet"
+            "mounted an overlay in memory, and made a file in it in a Sandbox: no task has tried it where workspaces lie \
+             yet, and looking makes nothing there"
         }
     };
     let no_sandbox = facts.iter().any(|fact| matches!(fact, Fact::SandboxStarts(Trial::Fails(_))));

@@ -57,7 +57,7 @@ fn where_no_overlay_can_be_mounted_what_each_task_costs_is_a_warning_if_that_is_
     assert!(finding.fix.is_some());
     let guessed = one(Fact::Overlay(OverlayPlace::Memory, fails()));
     assert_eq!(guessed.severity, Severity::Ok);
-    assert!(guessed.tried.ends_with("nothing can be tried yet"), "{guessed:?}");
+    assert!(guessed.tried.ends_with("looking makes nothing there"), "{guessed:?}");
     let found = findings(&[Fact::SandboxStarts(fails()), known]);
     assert_eq!(found[1].severity, Severity::Ok);
     assert_eq!(one(Fact::Overlay(OverlayPlace::Workspaces, works())).consequence, None);

@@ -61,6 +61,12 @@ impl Overlays {
         answer
     }
 
+    /// What came of it where they are written below `at`, as far as that is remembered. Tries nothing, and makes nothing.
+    pub(super) fn remembered(&self, backend: &BubblewrapBackend, at: &Path) -> Option<Answer> {
+        let here = here(backend.program.as_ref().ok()?, Some(identity(at).ok()?))?;
+        recall(self.on_disk.as_ref()?, &here)
+    }
+
     /// Forgets everything.
     pub(super) fn forget(&self) {
         [&self.on_disk, &self.in_memory].into_iter().flatten().for_each(Memory::forget);
@@ -70,7 +76,7 @@ impl Overlays {
     fn recall_or_try(&self, backend: &BubblewrapBackend, at: Option<&Path>) -> Answer {
         let program = backend.program.as_ref().map_err(String::clone)?;
         let place = at.map(prepare).transpose()?;
-        let here = circumstances(program).ok().map(|here| format!("{place:?} {here}"));
+        let here = here(program, place);
         let memory = if at.is_some() { &self.on_disk } else { &self.in_memory };
         let memory = memory.as_ref().zip(here);
         if let Some(answer) = memory.as_ref().and_then(|(memory, here)| recall(memory, here)) {
@@ -85,12 +91,22 @@ impl Overlays {
     }
 }
 
-/// Makes a directory if it is missing; what it is known by.
-fn prepare(at: &Path) -> Result<(&Path, u64, u64), String> {
-    let unusable = |error: io::Error| format!("use {}: {error}", Escaped::path(at));
-    DirBuilder::new().recursive(true).mode(0o700).create(at).map_err(unusable)?;
-    let metadata = at.metadata().map_err(unusable)?;
-    Ok((at, metadata.dev(), metadata.ino()))
+/// What a directory is known by.
+type Identity<'a> = (&'a Path, u64, u64);
+
+/// Makes a directory if it is missing.
+fn prepare(at: &Path) -> Result<Identity<'_>, String> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(at).and_then(|()| identity(at));
+    made.map_err(|error| format!("use {}: {error}", Escaped::path(at)))
+}
+
+fn identity(at: &Path) -> io::Result<Identity<'_>> {
+    at.metadata().map(|metadata| (at, metadata.dev(), metadata.ino()))
+}
+
+/// The circumstances of a trial at `place`, or in memory.
+fn here(program: &Path, place: Option<Identity<'_>>) -> Option<String> {
+    circumstances(program).ok().map(|here| format!("{place:?} {here}"))
 }
 
 /// A letter, and for a refusal its reason.
