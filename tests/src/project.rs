@@ -191,9 +191,11 @@ impl Project {
     pub fn workspaces(&self) -> Vec<PathBuf> {
         let root = self.home().join(".local/state/isobox/workspaces");
         // What a killed trial of an overlay leaves beside them is removed by a later trial.
-        let is_workspace = |path: &PathBuf| path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"ws-"));
+        let is_trial = |path: &PathBuf| path.file_name().is_some_and(|name| name.as_bytes().starts_with(b".overlay-"));
         fs::read_dir(root)
-            .map(|entries| entries.map(|entry| entry.expect("an entry").path()).filter(is_workspace).collect())
+            .map(|entries| {
+                entries.map(|entry| entry.expect("an entry").path()).filter(|path| !is_trial(path)).collect()
+            })
             .unwrap_or_default()
     }
 
