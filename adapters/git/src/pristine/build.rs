@@ -1,6 +1,6 @@
 //! Making a pristine copy from nothing but the source.
 
-use super::seal::{Seal, beside, hash_of_git};
+use super::seal::Seal;
 use super::wanted::Wanted;
 use crate::GixRepository;
 use crate::stat_cache::FileStat;
@@ -40,8 +40,6 @@ pub(super) fn whole(
     pinned.base.layers[0].host_path = repository.common_dir().to_owned();
     let materialiser = Materialiser::new(&pinned.base, pinned.repositories.clone())?.verifying();
     let made = creation::write(&destination, &mut pinned, &materialiser, wanted.branch.as_deref())?;
-    let git = hash_of_git(making).map_err(|e| failure("look at the .git of the pristine copy", e))?;
-    let beside = beside(making).map_err(|e| failure("look at what lies beside the pristine copy", e))?;
     let seal = Seal {
         id: id.to_owned(),
         source: repository.common_dir().to_owned(),
@@ -49,14 +47,14 @@ pub(super) fn whole(
         commit: wanted.commit,
         bytes: bytes_on_disk(making, &made),
         paths: pinned.tracked.len() as u64,
-        git,
-        beside,
+        git: String::new(),
+        beside: vec![],
         below: vec![],
         filters: materialiser.filters_not_run(),
         missing: std::mem::take(&mut pinned.missing_submodules),
         samples: samples(&pinned.tracked, &made),
     };
-    seal.write(&making.join("seal")).map_err(|e| failure("seal the pristine copy", e))
+    seal.close(making).map_err(|e| failure("seal the pristine copy", e))
 }
 
 /// Whether the copy would need what goes with the working tree, while others could find it: see

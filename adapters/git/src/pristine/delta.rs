@@ -10,7 +10,7 @@ use super::build;
 use super::difference::{Apart, Difference, difference};
 use super::held::Held;
 use super::merged;
-use super::seal::{Seal, beside, hash_of_git};
+use super::seal::Seal;
 use super::wanted::Wanted;
 use crate::workspace::base::Base;
 use crate::workspace::checkout::{Directories, Made, checkout};
@@ -64,8 +64,6 @@ pub(super) fn upon(
     let paths = merged::write(&layer.merge(&tracked, &made, &base))?;
     base.write(&destination.base).map_err(|e| failure("write what the pristine copy was made from", e))?;
     let below = std::iter::once((name(&lower.place), lower.seal.id.clone())).chain(lower.seal.below.iter().cloned());
-    let git = hash_of_git(making).map_err(|e| failure("look at the .git of the pristine copy", e))?;
-    let beside = beside(making).map_err(|e| failure("look at what lies beside the pristine copy", e))?;
     let seal = Seal {
         id: id.to_owned(),
         source: repository.common_dir().to_owned(),
@@ -73,14 +71,14 @@ pub(super) fn upon(
         commit: wanted.commit,
         bytes: build::bytes_on_disk(making, &made),
         paths,
-        git,
-        beside,
+        git: String::new(),
+        beside: vec![],
         below: below.collect(),
         filters: layer.filters(&mut materialiser)?,
         missing: lower.seal.missing.clone(),
         samples: build::samples(&tracked, &made),
     };
-    seal.write(&making.join("seal")).map_err(|e| failure("seal the pristine copy", e))?;
+    seal.close(making).map_err(|e| failure("seal the pristine copy", e))?;
     Ok(true)
 }
 

@@ -54,9 +54,11 @@ pub(crate) struct Seal {
 }
 
 impl Seal {
-    /// Writes it to a file that is not there yet.
-    pub(crate) fn write(&self, host_path: &Path) -> io::Result<()> {
-        std::fs::File::create_new(host_path)?.write_all(&self.encode())
+    /// Notes what lies in the directory `making`, where all else is written, and puts the seal there.
+    pub(super) fn close(mut self, making: &Path) -> io::Result<()> {
+        self.git = hash_of_git(making)?;
+        self.beside = beside(making)?;
+        std::fs::File::create_new(making.join("seal"))?.write_all(&self.encode())
     }
 
     /// Reads it back; `None` for anything that is no whole seal of this version.
@@ -121,7 +123,7 @@ impl Seal {
 }
 
 /// What the file system says about the files beside the tree of the copy in `directory`, which are all written.
-pub(super) fn beside(directory: &Path) -> io::Result<Vec<FileStat>> {
+fn beside(directory: &Path) -> io::Result<Vec<FileStat>> {
     let stat = |name| std::fs::symlink_metadata(directory.join(name)).map(|found| FileStat::of(&found));
     BESIDE.into_iter().map(stat).collect()
 }
@@ -218,8 +220,12 @@ mod tests {
     #[test]
     fn a_seal_is_read_back_as_it_was_written() {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        seal().write(&directory.path().join("seal")).expect("it is written");
-        assert_eq!(Seal::load(&directory.path().join("seal")), Some(seal()));
+        std::fs::write(directory.path().join("base"), "1").expect("a file is written");
+        std::fs::write(directory.path().join("stat-cache"), "23").expect("a file is written");
+        seal().close(directory.path()).expect("it is written");
+        let read = Seal::load(&directory.path().join("seal")).expect("it is read");
+        assert_eq!(read.beside.iter().map(|file| file.size).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(Seal { git: seal().git, beside: seal().beside, ..read }, seal());
         assert_eq!(Seal::load(&directory.path().join("none")), None);
     }
 
