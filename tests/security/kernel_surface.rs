@@ -1,10 +1,22 @@
 //! Promise: kernel interfaces that lead out of a Sandbox are closed, and those that ordinary programs use are open.
 
-use isobox_tests::{Backend, Case, ignored, on_bubblewrap};
+use isobox_tests::{Case, ignored};
 use std::io::Read;
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::process::Command;
 use std::thread;
+
+isobox_tests::promises! {
+    containing: [
+        a_denied_network_lets_nothing_out_by_any_protocol,
+        keyrings_io_uring_and_what_hands_out_kernel_memory_are_closed,
+        sockets_that_pass_every_namespace_or_filter_are_closed,
+        input_cannot_be_pushed_into_a_terminal,
+        loopback_and_socket_pairs_between_the_workloads_own_processes_work,
+        an_inherited_network_is_had_and_reported_as_not_enforced,
+        nothing_is_mounted_remounted_or_written_outside_of_the_workspace,
+    ],
+}
 
 /// Prints a name and `open` or the name of the error per attempt. Numbers of calls are those of this machine.
 const PRELUDE: &str = r#"
@@ -29,7 +41,8 @@ fn inside(case: &Case, network: &str, program: &str) -> Option<String> {
         return None;
     }
     let program = format!("{PRELUDE}{program}");
-    let arguments = ["run", "--backend", "bubblewrap", "--network", network, "--", "/usr/bin/python3", "-c", &program];
+    let arguments =
+        ["run", "--backend", case.backend.name(), "--network", network, "--", "/usr/bin/python3", "-c", &program];
     let run = case.project.isobox(&arguments);
     assert_eq!(run.code, 0, "{run:?}");
     Some(run.stdout)
@@ -43,10 +56,8 @@ fn assert_each(printed: &str, allowed: &[&str]) {
     }
 }
 
-#[test]
-fn keyrings_io_uring_and_what_hands_out_kernel_memory_are_closed() {
-    on_bubblewrap(|case| {
-        let program = "
+fn keyrings_io_uring_and_what_hands_out_kernel_memory_are_closed(case: &Case) {
+    let program = "
 call('io_uring_setup', 425, 425, 8, None)
 call('keyctl', 250, 219, 0, -3, 0)
 call('add_key', 248, 217, b'user', b'x', b'y', 1, -3)
@@ -56,51 +67,42 @@ call('bpf', 321, 280, 0, None, 0)
 call('perf_event_open', 298, 241, None, 0, -1, -1, 0)
 call('init_module', 175, 105, None, 0, None)
 ";
-        let Some(printed) = inside(case, "deny", program) else { return };
-        assert_each(&printed, &["EPERM", "ENOSYS"]);
-    });
+    let Some(printed) = inside(case, "deny", program) else { return };
+    assert_each(&printed, &["EPERM", "ENOSYS"]);
 }
 
-#[test]
-fn sockets_that_pass_every_namespace_or_filter_are_closed() {
-    on_bubblewrap(|case| {
-        let program = "
+fn sockets_that_pass_every_namespace_or_filter_are_closed(case: &Case) {
+    let program = "
 attempt('vsock', lambda: socket.socket(40, socket.SOCK_STREAM))
 attempt('packet', lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW))
 attempt('raw icmp', lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP))
 attempt('mptcp', lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262))
 attempt('bluetooth', lambda: socket.socket(31, socket.SOCK_RAW))
 ";
-        for network in ["deny", "inherited"] {
-            let Some(printed) = inside(case, network, program) else { return };
-            assert_each(&printed, &["EPERM", "EPROTONOSUPPORT", "EAFNOSUPPORT", "EACCES"]);
-        }
-    });
+    for network in ["deny", "inherited"] {
+        let Some(printed) = inside(case, network, program) else { return };
+        assert_each(&printed, &["EPERM", "EPROTONOSUPPORT", "EAFNOSUPPORT", "EACCES"]);
+    }
 }
 
-#[test]
-fn input_cannot_be_pushed_into_a_terminal() {
-    on_bubblewrap(|case| {
-        let program = "
+fn input_cannot_be_pushed_into_a_terminal(case: &Case) {
+    let program = "
 for name, request in (('TIOCSTI', 0x5412), ('TIOCLINUX', 0x541C), ('TIOCSTI with high bits', 0x100005412)):
     result = libc.ioctl(0, ctypes.c_ulong(request), b'x')
     print(name, 'open' if result >= 0 else errno.errorcode[ctypes.get_errno()])
 ";
-        // Without the filter it would be ENOTTY, since standard input is no terminal.
-        let Some(printed) = inside(case, "deny", program) else { return };
-        assert_each(&printed, &["EPERM"]);
-    });
+    // Without the filter it would be ENOTTY, since standard input is no terminal.
+    let Some(printed) = inside(case, "deny", program) else { return };
+    assert_each(&printed, &["EPERM"]);
 }
 
-#[test]
-fn a_denied_network_lets_nothing_out_by_any_protocol() {
+fn a_denied_network_lets_nothing_out_by_any_protocol(case: &Case) {
     let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("listen");
     let udp = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("listen");
     udp.set_nonblocking(true).expect("a socket that does not wait");
     let ports = (tcp.local_addr().expect("an address").port(), udp.local_addr().expect("an address").port());
-    on_bubblewrap(|case| {
-        let program = format!(
-            "
+    let program = format!(
+        "
 attempt('tcp', lambda: socket.create_connection(('192.0.2.1', 80), 5))
 attempt('udp', lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('192.0.2.1', 53)))
 attempt('tcp 6', lambda: socket.socket(socket.AF_INET6).connect(('2001:db8::1', 80)))
@@ -108,26 +110,23 @@ attempt('udp 6', lambda: socket.socket(socket.AF_INET6, socket.SOCK_DGRAM).sendt
 attempt('loopback of the host', lambda: socket.create_connection(('127.0.0.1', {}), 5))
 attempt('multicast', lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('224.0.0.251', 5353)))
 ",
-            ports.0
-        );
-        let Some(printed) = inside(case, "deny", &program) else { return };
-        assert_each(&printed, &["ENETUNREACH", "EADDRNOTAVAIL", "EAFNOSUPPORT", "ECONNREFUSED", "EHOSTUNREACH"]);
-        let program = format!(
-            "
+        ports.0
+    );
+    let Some(printed) = inside(case, "deny", &program) else { return };
+    assert_each(&printed, &["ENETUNREACH", "EADDRNOTAVAIL", "EAFNOSUPPORT", "ECONNREFUSED", "EHOSTUNREACH"]);
+    let program = format!(
+        "
 socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', {}))
 print('one sent'); print('two sent'); print('three sent')
 ",
-            ports.1
-        );
-        inside(case, "deny", &program);
-        assert!(udp.recv(&mut [0]).is_err(), "a datagram came out");
-    });
+        ports.1
+    );
+    inside(case, "deny", &program);
+    assert!(udp.recv(&mut [0]).is_err(), "a datagram came out");
 }
 
-#[test]
-fn loopback_and_socket_pairs_between_the_workloads_own_processes_work() {
-    on_bubblewrap(|case| {
-        let program = "
+fn loopback_and_socket_pairs_between_the_workloads_own_processes_work(case: &Case) {
+    let program = "
 def echo(family, kind, address):
     server = socket.socket(family, kind)
     server.bind(address)
@@ -147,61 +146,54 @@ attempt('abstract', lambda: echo(socket.AF_UNIX, socket.SOCK_STREAM, '\\0name'))
 attempt('pair', pair)
 attempt('netlink', lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0))
 ";
-        let Some(printed) = inside(case, "deny", program) else { return };
-        assert_each(&printed, &["open"]);
-    });
+    let Some(printed) = inside(case, "deny", program) else { return };
+    assert_each(&printed, &["open"]);
 }
 
-#[test]
-fn an_inherited_network_is_had_and_reported_as_not_enforced() {
-    on_bubblewrap(|case| {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("listen");
-        let port = listener.local_addr().expect("an address").port();
-        let program = format!(
-            "
+fn an_inherited_network_is_had_and_reported_as_not_enforced(case: &Case) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("listen");
+    let port = listener.local_addr().expect("an address").port();
+    let program = format!(
+        "
 client = socket.create_connection(('127.0.0.1', {port}), 10)
 client.sendall(b'hello')
 print('a b')
 "
-        );
-        let accepting = thread::spawn(move || {
-            let mut heard = String::new();
-            let (mut peer, _) = listener.accept().expect("a connection");
-            peer.read_to_string(&mut heard).expect("read");
-            heard
-        });
-        if inside(case, "inherited", &program).is_none() {
-            return;
-        }
-        assert_eq!(accepting.join().expect("heard"), "hello");
-        let controls = case.record()["effective_policy"].to_string();
-        assert!(controls.contains("the policy lets the workload use the host's network"), "{controls}");
+    );
+    let accepting = thread::spawn(move || {
+        let mut heard = String::new();
+        let (mut peer, _) = listener.accept().expect("a connection");
+        peer.read_to_string(&mut heard).expect("read");
+        heard
     });
+    if inside(case, "inherited", &program).is_none() {
+        return;
+    }
+    assert_eq!(accepting.join().expect("heard"), "hello");
+    let controls = case.record()["effective_policy"].to_string();
+    assert!(controls.contains("the policy lets the workload use the host's network"), "{controls}");
 }
 
-#[test]
-fn nothing_is_mounted_remounted_or_written_outside_of_the_workspace() {
-    on_bubblewrap(|case| {
-        let attempts = [
-            "mount -o remount,rw /etc",
-            "mount -o remount,rw,bind /usr",
-            "mount -t tmpfs none /mnt",
-            "umount -l /usr",
-            "unshare --user --map-root-user mount -t tmpfs none /tmp",
-            "unshare --mount true",
-            "touch /usr/probe",
-            "touch /etc/probe",
-            // Opened alone: where the promise is broken, the host is not to suffer for the test.
-            ": >> /proc/sys/kernel/hostname",
-            ": >> /proc/sys/kernel/core_pattern",
-            ": >> /proc/sysrq-trigger",
-            "mknod /tmp/probe b 8 0",
-            "chroot / true",
-            "hostname probe",
-        ];
-        let script: String =
-            attempts.iter().map(|attempt| format!("({attempt}) 2> /dev/null && echo '{attempt}';")).collect();
-        let run = case.run(&format!("{script} true"));
-        assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{}: {run:?}", Backend::Bubblewrap.name());
-    });
+fn nothing_is_mounted_remounted_or_written_outside_of_the_workspace(case: &Case) {
+    let attempts = [
+        "mount -o remount,rw /etc",
+        "mount -o remount,rw,bind /usr",
+        "mount -t tmpfs none /mnt",
+        "umount -l /usr",
+        "unshare --user --map-root-user mount -t tmpfs none /tmp",
+        "unshare --mount true",
+        "touch /usr/probe",
+        "touch /etc/probe",
+        // Opened alone: where the promise is broken, the host is not to suffer for the test.
+        ": >> /proc/sys/kernel/hostname",
+        ": >> /proc/sys/kernel/core_pattern",
+        ": >> /proc/sysrq-trigger",
+        "mknod /tmp/probe b 8 0",
+        "chroot / true",
+        "hostname probe",
+    ];
+    let script: String =
+        attempts.iter().map(|attempt| format!("({attempt}) 2> /dev/null && echo '{attempt}';")).collect();
+    let run = case.run(&format!("{script} true"));
+    assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{}: {run:?}", case.backend.name());
 }

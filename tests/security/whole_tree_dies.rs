@@ -1,6 +1,6 @@
 //! Promise: when isobox ends, however it ends, the workload's whole tree is gone, and a later start finishes the record.
 
-use isobox_tests::{Backend, Case, on_bubblewrap, on_every_backend, outcome};
+use isobox_tests::{Case, outcome};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
@@ -8,6 +8,19 @@ use std::io::Read;
 use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
+
+isobox_tests::promises! {
+    every: [
+        interrupt_terminate_and_hangup_end_the_tree_and_leave_a_record,
+        a_killed_isobox_takes_the_tree_with_it_and_a_later_start_finishes_the_record,
+    ],
+    containing: [
+        a_thousand_daemons_are_gone_when_the_command_returns,
+    ],
+    host: [
+        the_host_backend_says_that_its_tree_is_held_only_in_part,
+    ],
+}
 
 /// A workload that has written something, left a daemon, and goes on.
 const SCRIPT: &str = "echo said; echo change >> README.md; (setsid sleep 31538 > /dev/null 2>&1 < /dev/null &) ; touch ready; sleep 31538";
@@ -56,57 +69,46 @@ fn finished(case: &Case) {
     assert_eq!(case.project.git(&["status", "--porcelain"]), "");
 }
 
-#[test]
-fn interrupt_terminate_and_hangup_end_the_tree_and_leave_a_record() {
+fn interrupt_terminate_and_hangup_end_the_tree_and_leave_a_record(case: &Case) {
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
-        on_every_backend(|case| {
-            let child = started(case);
-            kill(Pid::from_raw(i32::try_from(child.id()).expect("a pid")), signal).expect("signal");
-            let ended = outcome(child.wait_with_output().expect("wait"));
-            assert_eq!(ended.code, 128 + signal as i32, "{ended:?}");
-            assert!(within(Duration::from_secs(10), no_sleeper), "{signal}: the daemon is left");
-            finished(case);
-        });
+        let case = &case.another();
+        let child = started(case);
+        kill(Pid::from_raw(i32::try_from(child.id()).expect("a pid")), signal).expect("signal");
+        let ended = outcome(child.wait_with_output().expect("wait"));
+        assert_eq!(ended.code, 128 + signal as i32, "{ended:?}");
+        assert!(within(Duration::from_secs(10), no_sleeper), "{signal}: the daemon is left");
+        finished(case);
     }
 }
 
-#[test]
-fn a_killed_isobox_takes_the_tree_with_it_and_a_later_start_finishes_the_record() {
-    on_every_backend(|case| {
-        let mut child = started(case);
-        child.kill().expect("kill");
-        child.wait().expect("wait");
-        assert!(within(Duration::from_secs(10), no_sleeper), "{}: the daemon is left", case.backend.name());
-        let next = case.project.isobox(&["list"]);
-        assert_eq!(next.code, 0, "{next:?}");
-        let next = case.run_well("true");
-        assert!(next.stderr.contains("task-"), "{next:?}");
-        let list = case.project.isobox(&["list", "--json"]).stdout;
-        let list: serde_json::Value = serde_json::from_str(&list).expect("a document");
-        let interrupted =
-            list["tasks"].as_array().expect("tasks").iter().find(|task| task["outcome"] == "interruption");
-        let id = interrupted.expect("an interruption")["id"].as_str().expect("an id").to_owned();
-        let cat = case.project.isobox(&["cat", &format!("{id}:README.md")]);
-        assert_eq!(cat.stdout, "hello\nchange\n", "{cat:?}");
-        assert_eq!(case.project.isobox(&["logs", &id]).stdout, "said\n");
-        assert_eq!(case.project.workspaces().len(), 0);
-    });
+fn a_killed_isobox_takes_the_tree_with_it_and_a_later_start_finishes_the_record(case: &Case) {
+    let mut child = started(case);
+    child.kill().expect("kill");
+    child.wait().expect("wait");
+    assert!(within(Duration::from_secs(10), no_sleeper), "{}: the daemon is left", case.backend.name());
+    let next = case.project.isobox(&["list"]);
+    assert_eq!(next.code, 0, "{next:?}");
+    let next = case.run_well("true");
+    assert!(next.stderr.contains("task-"), "{next:?}");
+    let list = case.project.isobox(&["list", "--json"]).stdout;
+    let list: serde_json::Value = serde_json::from_str(&list).expect("a document");
+    let interrupted = list["tasks"].as_array().expect("tasks").iter().find(|task| task["outcome"] == "interruption");
+    let id = interrupted.expect("an interruption")["id"].as_str().expect("an id").to_owned();
+    let cat = case.project.isobox(&["cat", &format!("{id}:README.md")]);
+    assert_eq!(cat.stdout, "hello\nchange\n", "{cat:?}");
+    assert_eq!(case.project.isobox(&["logs", &id]).stdout, "said\n");
+    assert_eq!(case.project.workspaces().len(), 0);
 }
 
-#[test]
-fn a_thousand_daemons_are_gone_when_the_command_returns() {
-    on_bubblewrap(|case| {
-        let run = case.run("i=0; while [ $i -lt 1000 ]; do (setsid sleep 31539 > /dev/null 2>&1 < /dev/null &) ; i=$((i+1)); done; echo done");
-        assert_eq!(run.stdout, "done\n", "{run:?}");
-        let left = fs::read_dir("/proc").expect("/proc").flatten();
-        let left = left.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
-        assert_eq!(left.filter(|line| line.starts_with(b"sleep\x0031539")).count(), 0);
-    });
+fn a_thousand_daemons_are_gone_when_the_command_returns(case: &Case) {
+    let run = case.run("i=0; while [ $i -lt 1000 ]; do (setsid sleep 31539 > /dev/null 2>&1 < /dev/null &) ; i=$((i+1)); done; echo done");
+    assert_eq!(run.stdout, "done\n", "{run:?}");
+    let left = fs::read_dir("/proc").expect("/proc").flatten();
+    let left = left.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
+    assert_eq!(left.filter(|line| line.starts_with(b"sleep\x0031539")).count(), 0);
 }
 
-#[test]
-fn the_host_backend_says_that_its_tree_is_held_only_in_part() {
-    let case = Case::new(isobox_tests::User::Current, Backend::Host);
+fn the_host_backend_says_that_its_tree_is_held_only_in_part(case: &Case) {
     case.run_well("true");
     let policy = case.record()["effective_policy"].to_string();
     assert!(policy.contains("partially_enforced"), "{policy}");

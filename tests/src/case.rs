@@ -38,6 +38,11 @@ impl Case {
         Self { project: Project::initialised(user), backend }
     }
 
+    /// A fresh project of the same user, on the same backend.
+    pub fn another(&self) -> Self {
+        Self::new(self.project.user(), self.backend)
+    }
+
     /// Runs a shell script as the workload of `isobox run`.
     pub fn run(&self, script: &str) -> Outcome {
         self.run_command(&["sh", "-c", script])
@@ -103,29 +108,45 @@ impl Case {
     }
 }
 
-/// Tests a promise as root and as an ordinary user on both backends.
-pub fn on_every_backend(test: impl Fn(&Case)) {
-    for backend in [Backend::Bubblewrap, Backend::Host] {
-        on(backend, &test);
-    }
-}
-
-/// Tests a promise as root and as an ordinary user on the backend that contains the workload.
-pub fn on_bubblewrap(test: impl Fn(&Case)) {
-    on(Backend::Bubblewrap, &test);
-}
-
-/// Tests a promise as root and as an ordinary user on the backend that contains nothing.
-pub fn on_host(test: impl Fn(&Case)) {
-    on(Backend::Host, &test);
-}
-
-fn on(backend: Backend, test: &impl Fn(&Case)) {
-    let users: &[User] = match nix::unistd::geteuid().is_root() {
-        true => &[User::Current, User::Ordinary],
-        false => &[User::Current],
-    };
-    for user in users {
+/// Tests a promise on one backend, as root and as an ordinary user.
+pub fn on(backend: Backend, test: impl Fn(&Case)) {
+    for user in users() {
         test(&Case::new(*user, backend));
     }
+}
+
+/// Those who run a test: root and an ordinary user where root runs it, and else whoever does.
+pub fn users() -> &'static [User] {
+    match nix::unistd::geteuid().is_root() {
+        true => &[User::Current, User::Ordinary],
+        false => &[User::Current],
+    }
+}
+
+/// Makes a test per promise and backend, whose name tells both: `boundary::bubblewrap::descriptors_are_closed`.
+///
+/// `every` are promises of all backends, `containing` those of the backends that contain a workload; the others are of the
+/// one backend alone. Each is a function of a [`Case`] in the file that calls this.
+#[macro_export]
+macro_rules! promises {
+    ($(every: [$($every:ident),* $(,)?],)? $(containing: [$($containing:ident),* $(,)?],)?
+     $(bubblewrap: [$($bubblewrap:ident),* $(,)?],)? $(host: [$($host:ident),* $(,)?],)?) => {
+        $crate::promises!(@on bubblewrap Bubblewrap
+            [$($($every)*)?] [$($($containing)*)?] [$($($bubblewrap)*)?]);
+        $crate::promises!(@on host Host [$($($every)*)?] [$($($host)*)?] []);
+    };
+    (@on $module:ident $backend:ident [] [] []) => {};
+    (@on $module:ident $backend:ident [$($one:ident)*] [$($two:ident)*] [$($three:ident)*]) => {
+        mod $module {
+            $crate::promises!(@test $backend $($one)* $($two)* $($three)*);
+        }
+    };
+    (@test $backend:ident $($test:ident)*) => {
+        $(
+            #[test]
+            fn $test() {
+                $crate::on($crate::Backend::$backend, super::$test);
+            }
+        )*
+    };
 }

@@ -92,6 +92,11 @@ impl Project {
         self
     }
 
+    /// Who runs `isobox` in it.
+    pub const fn user(&self) -> User {
+        self.user
+    }
+
     /// The root of the repository.
     pub fn repository(&self) -> PathBuf {
         self.path("repository")

@@ -72,8 +72,21 @@ fn text_of(test: &str) -> Option<String> {
         let Some(start) = text.find(&format!("fn {name}(")) else { return is_in_a_table().then_some(text) };
         let before = text[..start].lines().rev().take(3).collect::<Vec<_>>().join("\n");
         let end = text[start..].find("\n}\n").map_or(text.len(), |length| start + length);
-        before.contains("#[test]").then(|| text[start..end].to_owned())
+        let written_out = before.contains("#[test]").then(|| text[start..end].to_owned());
+        written_out.or_else(|| section_of(&text, &name).map(|section| format!("{section}\n{}", &text[start..end])))
     })
+}
+
+/// The backends that a promise is tested on: the section of `promises!` in `text` that names it.
+fn section_of(text: &str, name: &str) -> Option<String> {
+    let (_, table) = text.split_once("isobox_tests::promises! {\n")?;
+    let (table, _) = table.split_once("\n}\n")?;
+    let (before, _) = table.split_once(&format!("        {name},\n"))?;
+    before
+        .lines()
+        .rev()
+        .find_map(|line| line.trim().strip_suffix(": ["))
+        .map(|section| format!("promises of {section}"))
 }
 
 /// Whether tests attack on both backends, each by itself or together.
@@ -81,7 +94,9 @@ fn are_on_both(tests: &[String]) -> bool {
     let texts: Vec<String> = tests.iter().filter_map(|test| text_of(test)).collect();
     let mention = |word: &str| texts.iter().any(|text| text.contains(word));
     let by_contract = tests.iter().any(|test| test.starts_with("contract::runtime_backend::"));
-    mention("on_every_backend") || by_contract || (mention("on_bubblewrap") && mention("on_host"))
+    let on_host = mention("promises of host");
+    let contained = mention("promises of containing") || mention("promises of bubblewrap");
+    mention("promises of every") || by_contract || (contained && on_host)
 }
 
 #[test]
