@@ -1,33 +1,29 @@
 //! The backend `bubblewrap`: the `bwrap` program, hardened.
 
 mod claims;
-mod etc;
-mod filter;
-mod memory;
-mod overlays;
+mod options;
 mod program;
-mod view;
 
 use crate::descriptors::file_of;
-use crate::environment::environment;
+use crate::environment;
+use crate::memory::{Memory, circumstances};
+use crate::obstacles;
 use crate::overlay;
+use crate::overlays::{Mounts, Overlays};
 use crate::protocol::{Mounting, Plan, Reach};
 use crate::stage::devices::{self, Guard, WayBack};
 use crate::stage::mounter;
-use crate::supervision::{Recipe, RunningSandbox, io_error, start, try_out};
+use crate::supervision::{Recipe, RunningSandbox, io_error, reason_of, start, try_out};
+use crate::view::{self, ProcView, View};
 use claims::Findings;
 use isobox_domain::policy::{BackendName, Capabilities, NetworkAccess, WorkspaceExposure};
 use isobox_ports::{Filled, LaunchError, LaunchRequest, Overlay, OverlayKind, RuntimeBackend, Sandbox, WorkspaceMount};
-use memory::{Memory, circumstances};
-use overlays::Overlays;
+use options::OPTIONS_FD;
 use std::ffi::CString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use view::{OPTIONS_FD, ProcView, View};
-
-pub(crate) use program::restrictions;
 
 /// Starts workloads with the `bwrap` program found on the caller's PATH.
 #[derive(Debug)]
@@ -55,7 +51,7 @@ impl BubblewrapBackend {
     /// overlays are mounted: later processes need not try as long as nothing that matters has changed.
     pub fn remembering(cache_directory: &Path) -> Self {
         let memory = Some(Memory::within(cache_directory, "bubblewrap"));
-        Self { memory, overlays: Overlays::remembering(cache_directory), ..Self::new() }
+        Self { memory, overlays: Overlays::remembering(cache_directory, "overlays"), ..Self::new() }
     }
 
     fn of(program: Result<PathBuf, String>) -> Self {
@@ -93,7 +89,7 @@ impl BubblewrapBackend {
         };
         match self.try_view(ProcView::OfHost) {
             Ok(()) => Ok(Findings { proc_view: ProcView::OfHost, why_not_fresh: Some(fresh) }),
-            Err(_) => Err(program::with_remedy(&fresh)),
+            Err(_) => Err(obstacles::with_remedy(&fresh)),
         }
     }
 
@@ -116,29 +112,13 @@ impl BubblewrapBackend {
         try_out(recipe, &mount).map_err(|error| reason_of(&error))
     }
 
-    fn start(
-        &self,
-        request: &LaunchRequest<'_>,
-        fill: &mut dyn FnMut() -> Filled,
-    ) -> Result<RunningSandbox, LaunchError> {
-        let findings = self.findings().as_ref().map_err(|reason| refused(reason.clone()))?;
-        let view = View {
-            proc_view: findings.proc_view,
-            network: request.policy.asked.network,
-            exposure: request.policy.asked.workspace,
-            read: &request.policy.asked.read,
-            host_path: request.mount.host_path(),
-        };
-        start(self.recipe(&view, plan(request), request.mount)?, request.mount, fill)
-    }
-
     fn recipe(&self, view: &View<'_>, plan: Plan, mount: &WorkspaceMount) -> Result<Recipe, LaunchError> {
         let program = self.program.as_ref().map_err(|reason| refused(reason.clone()))?;
-        let arguments = view::arguments(view).map_err(io_error("lay out the sandbox's file system"))?;
+        let arguments = options::arguments(view).map_err(io_error("lay out the sandbox's file system"))?;
         let mut descriptors = vec![file_of(&arguments.options).map_err(io_error("write the options of bwrap"))?];
         descriptors.extend(arguments.descriptors);
         let program = CString::new(program.as_os_str().as_bytes()).map_err(io_error("name bwrap"))?;
-        let arguments = view::command_line();
+        let arguments = options::command_line();
         let way_back = guard_devices().map_err(io_error("show the host's devices read-only"))?;
         let backend = BackendName::Bubblewrap;
         let recipe = Recipe { backend, program, arguments, descriptors, plan, written: None, way_back };
@@ -192,11 +172,25 @@ fn refused(reason: String) -> LaunchError {
     LaunchError::Refused { backend: BackendName::Bubblewrap, reason }
 }
 
-fn reason_of(error: &LaunchError) -> String {
-    match error {
-        LaunchError::Refused { reason, .. } => reason.clone(),
-        LaunchError::Io { operation, source } => format!("{operation}: {source}"),
-        error @ LaunchError::NotFilled => error.to_string(),
+impl Mounts for BubblewrapBackend {
+    fn program(&self) -> Result<&Path, String> {
+        self.program.as_deref().map_err(String::clone)
+    }
+
+    fn start(
+        &self,
+        request: &LaunchRequest<'_>,
+        fill: &mut dyn FnMut() -> Filled,
+    ) -> Result<RunningSandbox, LaunchError> {
+        let findings = self.findings().as_ref().map_err(|reason| refused(reason.clone()))?;
+        let view = View {
+            proc_view: findings.proc_view,
+            network: request.policy.asked.network,
+            exposure: request.policy.asked.workspace,
+            read: &request.policy.asked.read,
+            host_path: request.mount.host_path(),
+        };
+        start(self.recipe(&view, plan(request), request.mount)?, request.mount, fill)
     }
 }
 
@@ -228,14 +222,6 @@ impl RuntimeBackend for BubblewrapBackend {
 }
 
 fn plan(request: &LaunchRequest<'_>) -> Plan {
-    let user = etc::user_name().as_bytes().to_vec();
-    let own = [
-        ("HOME", view::HOME.as_bytes().to_vec()),
-        ("USER", user.clone()),
-        ("LOGNAME", user),
-        ("SHELL", b"/bin/sh".to_vec()),
-        ("TMPDIR", b"/tmp".to_vec()),
-    ];
     let mut directory = view::WORKSPACE.as_bytes().to_vec();
     if let Some(path) = request.working_directory {
         directory.extend([b"/", path.as_bytes()].concat());
@@ -244,7 +230,7 @@ fn plan(request: &LaunchRequest<'_>) -> Plan {
         reach: Reach::Namespace,
         directory,
         arguments: request.command.arguments().to_vec(),
-        environment: environment(request, &own),
+        environment: environment::inside(request),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The variables a workload gets.
 
+use crate::view::{HOME, etc};
 use isobox_domain::policy::{DEFAULT_PATH, PathMode};
 use isobox_ports::LaunchRequest;
 use std::ffi::OsString;
@@ -20,6 +21,19 @@ pub(crate) fn environment(request: &LaunchRequest<'_>, own: &[(&str, Vec<u8>)]) 
     environment.extend(PASSED_ON.iter().filter_map(|name| Some(variable(name, &value(name)?))));
     environment.extend(own.iter().map(|(name, value)| variable(name, value)));
     environment
+}
+
+/// The environment of a workload that has a view of its own.
+pub(crate) fn inside(request: &LaunchRequest<'_>) -> Vec<Vec<u8>> {
+    let user = etc::user_name().as_bytes().to_vec();
+    let own = [
+        ("HOME", HOME.as_bytes().to_vec()),
+        ("USER", user.clone()),
+        ("LOGNAME", user),
+        ("SHELL", b"/bin/sh".to_vec()),
+        ("TMPDIR", b"/tmp".to_vec()),
+    ];
+    environment(request, &own)
 }
 
 /// The value of a variable of isobox's own environment.

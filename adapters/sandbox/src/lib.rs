@@ -8,13 +8,18 @@
 mod bubblewrap;
 mod descriptors;
 mod environment;
+mod filter;
 mod host;
+mod memory;
+mod obstacles;
 mod overlay;
+mod overlays;
 mod probe;
 mod protocol;
 mod spawn;
 pub mod stage;
 mod supervision;
+mod view;
 
 pub use bubblewrap::BubblewrapBackend;
 pub use descriptors::close_on_exec_from;

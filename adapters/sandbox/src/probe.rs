@@ -5,8 +5,9 @@ mod child;
 mod landlock;
 mod namespaces;
 
-use crate::bubblewrap::{BubblewrapBackend, restrictions};
+use crate::bubblewrap::BubblewrapBackend;
 use crate::host::HostBackend;
+use crate::obstacles::restrictions;
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::enforcement::{Control, Enforcement};
 use isobox_domain::escape::Escaped;

@@ -5,7 +5,7 @@ mod signals;
 mod start;
 mod streams;
 
-pub(crate) use start::{Recipe, io_error, start, try_out};
+pub(crate) use start::{Recipe, io_error, reason_of, start, try_out};
 
 use crate::protocol::{Channel, Message, Report};
 use isobox_domain::outcome::{MemoryScope, ResourceUsage};

@@ -1,7 +1,7 @@
 //! What the backend claims to enforce.
 
-use super::view::ProcView;
 use crate::stage::devices::{self, Guard};
+use crate::view::ProcView;
 use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
 use isobox_domain::policy::{BackendName, Capabilities};
 

@@ -37,55 +37,6 @@ fn vet(path: &Path) -> Result<(), String> {
     }
 }
 
-/// Settings of the kernel that keep ordinary users from making namespaces: file, the value that does so, and what to do.
-const OBSTACLES: [(&str, &str, &str); 3] = [
-    (
-        "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
-        "1",
-        "AppArmor restricts unprivileged user namespaces here (kernel.apparmor_restrict_unprivileged_userns=1, as on \
-         Ubuntu): install an AppArmor profile for bwrap, e.g. that of the package `apparmor-profiles`, or run \
-         `sysctl kernel.apparmor_restrict_unprivileged_userns=0` as root",
-    ),
-    (
-        "/proc/sys/kernel/unprivileged_userns_clone",
-        "0",
-        "unprivileged user namespaces are switched off here: run `sysctl kernel.unprivileged_userns_clone=1` as root",
-    ),
-    (
-        "/proc/sys/user/max_user_namespaces",
-        "0",
-        "user namespaces are switched off here: run `sysctl user.max_user_namespaces=10000` as root",
-    ),
-];
-
-/// The values of those settings, where they exist.
-pub(super) fn settings() -> [Option<String>; 3] {
-    OBSTACLES.map(|(file, _, _)| std::fs::read_to_string(file).ok())
-}
-
-/// The settings that stand in the way: each as `name=value`, as sysctl(8) writes it, with its remedy.
-pub(crate) fn restrictions(read: impl Fn(&str) -> Option<String>) -> Vec<(String, &'static str)> {
-    let named = |file: &str| file.trim_start_matches("/proc/sys/").replace('/', ".");
-    let standing = OBSTACLES.iter().filter(|(file, value, _)| stands(&read, file, value));
-    standing.map(|(file, value, remedy)| (format!("{}={value}", named(file)), *remedy)).collect()
-}
-
-fn stands(read: impl Fn(&str) -> Option<String>, file: &str, value: &str) -> bool {
-    read(file).is_some_and(|found| found.trim() == value)
-}
-
-/// `reason`, with the remedy if the cause is a setting that is known.
-pub(super) fn with_remedy(reason: &str) -> String {
-    match remedy(|file| std::fs::read_to_string(file).ok()) {
-        Some(remedy) => format!("{reason}; {remedy}"),
-        None => reason.to_owned(),
-    }
-}
-
-fn remedy(read: impl Fn(&str) -> Option<String>) -> Option<&'static str> {
-    OBSTACLES.iter().find(|(file, value, _)| stands(&read, file, value)).map(|(_, _, remedy)| *remedy)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,16 +67,6 @@ mod tests {
         for path in [&b""[..], b".", b"/nonexistent"] {
             assert_eq!(find(path), Err(expected.to_owned()));
         }
-    }
-
-    #[test]
-    fn a_setting_that_keeps_namespaces_away_is_named() {
-        let ubuntu = |file: &str| (file == OBSTACLES[0].0).then(|| "1\n".to_owned());
-        assert!(remedy(ubuntu).is_some_and(|remedy| remedy.contains("AppArmor")));
-        let debian = |file: &str| (file == OBSTACLES[1].0).then(|| "0\n".to_owned());
-        assert!(remedy(debian).is_some_and(|remedy| remedy.contains("kernel.unprivileged_userns_clone=1")));
-        assert_eq!(remedy(|_| Some("17\n".to_owned())), None);
-        assert_eq!(remedy(|_| None), None);
     }
 
     #[test]

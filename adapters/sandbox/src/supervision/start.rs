@@ -55,6 +55,15 @@ pub(crate) fn io_error<E: Into<Cause>>(operation: &str) -> impl Fn(E) -> LaunchE
     move |source| LaunchError::Io { operation: operation.to_owned(), source: source.into() }
 }
 
+/// What a failed launch says, in one line.
+pub(crate) fn reason_of(error: &LaunchError) -> String {
+    match error {
+        LaunchError::Refused { reason, .. } => reason.clone(),
+        LaunchError::Io { operation, source } => format!("{operation}: {source}"),
+        error @ LaunchError::NotFilled => error.to_string(),
+    }
+}
+
 fn bring_up(
     recipe: Recipe,
     mount: &WorkspaceMount,

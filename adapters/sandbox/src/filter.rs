@@ -83,9 +83,9 @@ fn architecture() -> io::Result<TargetArch> {
     std::env::consts::ARCH.try_into().map_err(io::Error::other)
 }
 
-/// The filters, each as the bytes that `bwrap` reads. A system call passes if all let it pass. A process of a foreign
+/// The filters, each as an array of the kernel's `struct sock_filter`. A system call passes if all let it pass. A process of a foreign
 /// architecture is killed.
-pub(super) fn programs() -> io::Result<Vec<Vec<u8>>> {
+pub(crate) fn programs() -> io::Result<Vec<Vec<u8>>> {
     let rules = [(absent(), libc::ENOSYS), (forbidden()?, libc::EPERM), (sockets()?, libc::EPROTONOSUPPORT)];
     let mut programs = Vec::new();
     for (rules, errno) in rules {

@@ -1,6 +1,6 @@
 //! Remembering across processes what works here, so that not every call of isobox has to try.
 
-use super::program;
+use crate::obstacles;
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
@@ -10,32 +10,32 @@ use std::time::Duration;
 /// A file that holds the circumstances under which something was tried last, and what came of it; nothing is believed from
 /// it but that the same will come of it again. Every Stage looks at its own Sandbox all the same.
 #[derive(Clone, Debug)]
-pub(super) struct Memory(PathBuf);
+pub(crate) struct Memory(PathBuf);
 
 impl Memory {
     /// The memory of this name in a cache directory, which may not exist yet.
-    pub(super) fn within(cache_directory: &Path, name: &str) -> Self {
+    pub(crate) fn within(cache_directory: &Path, name: &str) -> Self {
         Self(cache_directory.join(name))
     }
 
     /// What came of it, if these are the circumstances.
-    pub(super) fn recall(&self, circumstances: &str) -> Option<String> {
+    pub(crate) fn recall(&self, circumstances: &str) -> Option<String> {
         let held = fs::read_to_string(&self.0).ok()?;
         held.strip_prefix(circumstances)?.strip_prefix('\n').map(str::to_owned)
     }
 
     /// How long ago it was tried; `None` if that is unknown.
-    pub(super) fn age(&self) -> Option<Duration> {
+    pub(crate) fn age(&self) -> Option<Duration> {
         self.0.metadata().ok()?.modified().ok()?.elapsed().ok()
     }
 
     /// Keeps the circumstances, and what came of it. What cannot be kept is tried again next time.
-    pub(super) fn keep(&self, circumstances: &str, outcome: &str) {
+    pub(crate) fn keep(&self, circumstances: &str, outcome: &str) {
         self.write(&format!("{circumstances}\n{outcome}")).ok();
     }
 
     /// Forgets everything.
-    pub(super) fn forget(&self) {
+    pub(crate) fn forget(&self) {
         fs::remove_file(&self.0).ok();
     }
 
@@ -53,7 +53,7 @@ impl Memory {
 
 /// Everything that decides whether a Sandbox comes up: this boot, this container, this user, this program and this
 /// version, and the settings that are known to matter.
-pub(super) fn circumstances(program: &Path) -> io::Result<String> {
+pub(crate) fn circumstances(program: &Path) -> io::Result<String> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
     let namespaces = ["mnt", "user", "pid"].map(|name| fs::read_link(format!("/proc/self/ns/{name}")));
     let metadata = program.metadata()?;
@@ -61,7 +61,7 @@ pub(super) fn circumstances(program: &Path) -> io::Result<String> {
     let user = (nix::unistd::geteuid().as_raw(), nix::unistd::getegid().as_raw());
     let stage = std::env::current_exe()?;
     let version = env!("CARGO_PKG_VERSION");
-    Ok(format!("{version} {boot} {namespaces:?} {user:?} {program:?} {stage:?} {:?}", program::settings()))
+    Ok(format!("{version} {boot} {namespaces:?} {user:?} {program:?} {stage:?} {:?}", obstacles::settings()))
 }
 
 #[cfg(test)]

@@ -1,16 +1,17 @@
 //! How overlays are mounted here: found by mounting one in a real Sandbox, and remembered.
 
-use super::memory::{Memory, circumstances};
-use super::{BubblewrapBackend, program, reason_of};
+use crate::memory::{Memory, circumstances};
+use crate::obstacles;
 use crate::overlay::forget_last_mount;
 use crate::stage::devices;
+use crate::supervision::{RunningSandbox, reason_of};
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::escape::Escaped;
 use isobox_domain::outcome::Exit;
 use isobox_domain::policy::{EffectivePolicy, SandboxPolicy};
 use isobox_ports::{
-    Content, EndCause, Filled, Flow, LaunchRequest, MemorySize, Overlay, OverlayKind, RuntimeBackend, Sandbox, Streams,
-    WorkspaceMount,
+    Content, EndCause, Filled, Flow, LaunchError, LaunchRequest, MemorySize, Overlay, OverlayKind, RuntimeBackend,
+    Sandbox, Streams, WorkspaceMount,
 };
 use std::collections::HashMap;
 use std::fs::{self, DirBuilder};
@@ -34,23 +35,36 @@ const LONGEST_TRIAL: Duration = Duration::from_secs(10 * 60);
 
 type Answer = Result<OverlayKind, String>;
 
+/// A backend that mounts overlays.
+pub(crate) trait Mounts: RuntimeBackend {
+    /// The program that starts its Sandboxes, or why there is none.
+    fn program(&self) -> Result<&Path, String>;
+
+    /// Starts a workload as `launch` does, and forgets nothing if that fails.
+    fn start(
+        &self,
+        request: &LaunchRequest<'_>,
+        fill: &mut dyn FnMut() -> Filled,
+    ) -> Result<RunningSandbox, LaunchError>;
+}
+
 /// What was found out, by this process and by earlier ones.
 #[derive(Debug, Default)]
-pub(super) struct Overlays {
+pub(crate) struct Overlays {
     on_disk: Option<Memory>,
     in_memory: Option<Memory>,
     found: Mutex<HashMap<Option<PathBuf>, Answer>>,
 }
 
 impl Overlays {
-    /// Remembers in a cache directory, which may not exist yet.
-    pub(super) fn remembering(cache_directory: &Path) -> Self {
-        let memory = |name| Some(Memory::within(cache_directory, name));
-        Self { on_disk: memory("overlays"), in_memory: memory("overlays-in-memory"), found: Mutex::default() }
+    /// Remembers in a cache directory, which may not exist yet, in files whose names begin with `name`.
+    pub(crate) fn remembering(cache_directory: &Path, name: &str) -> Self {
+        let memory = |name: &str| Some(Memory::within(cache_directory, name));
+        Self { on_disk: memory(name), in_memory: memory(&format!("{name}-in-memory")), found: Mutex::default() }
     }
 
     /// How they are mounted where their uppers lie below `at`, or in memory.
-    pub(super) fn kind(&self, backend: &BubblewrapBackend, at: Option<&Path>) -> Answer {
+    pub(crate) fn kind(&self, backend: &dyn Mounts, at: Option<&Path>) -> Answer {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let place = at.map(Path::to_owned);
         if let Some(answer) = found.get(&place) {
@@ -62,19 +76,19 @@ impl Overlays {
     }
 
     /// What came of it where they are written below `at`, as far as that is remembered. Tries nothing, and makes nothing.
-    pub(super) fn remembered(&self, backend: &BubblewrapBackend, at: &Path) -> Option<Answer> {
-        let here = here(backend.program.as_ref().ok()?, Some(identity(at).ok()?))?;
+    pub(crate) fn remembered(&self, backend: &dyn Mounts, at: &Path) -> Option<Answer> {
+        let here = here(backend.program().ok()?, Some(identity(at).ok()?))?;
         recall(self.on_disk.as_ref()?, &here)
     }
 
     /// Forgets everything.
-    pub(super) fn forget(&self) {
+    pub(crate) fn forget(&self) {
         [&self.on_disk, &self.in_memory].into_iter().flatten().for_each(Memory::forget);
         self.found.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    fn recall_or_try(&self, backend: &BubblewrapBackend, at: Option<&Path>) -> Answer {
-        let program = backend.program.as_ref().map_err(String::clone)?;
+    fn recall_or_try(&self, backend: &dyn Mounts, at: Option<&Path>) -> Answer {
+        let program = backend.program()?;
         let place = at.map(prepare).transpose()?;
         let here = here(program, place);
         let memory = if at.is_some() { &self.on_disk } else { &self.in_memory };
@@ -139,11 +153,11 @@ fn try_each(try_kind: impl Fn(OverlayKind) -> Result<(), String>) -> Answer {
             Err(reason) => refusal.get_or_insert(reason),
         };
     }
-    Err(program::with_remedy(&refusal.unwrap_or_default()))
+    Err(obstacles::with_remedy(&refusal.unwrap_or_default()))
 }
 
 /// Mounts one in a Sandbox, and looks whether what was done in it can be read from its upper.
-fn try_on_disk(backend: &BubblewrapBackend, at: &Path, kind: OverlayKind) -> Result<(), String> {
+fn try_on_disk(backend: &dyn Mounts, at: &Path, kind: OverlayKind) -> Result<(), String> {
     let scratch = clear_away(at).and_then(|()| tempfile::Builder::new().prefix(TRIAL_PREFIX).tempdir_in(at));
     let scratch = scratch.map_err(|error| format!("make a directory in {}: {error}", Escaped::path(at)))?;
     let overlay = lay_out(scratch.path(), kind).map_err(|error| format!("lay out an overlay: {error}"))?;
@@ -153,7 +167,7 @@ fn try_on_disk(backend: &BubblewrapBackend, at: &Path, kind: OverlayKind) -> Res
 }
 
 /// Mounts one over a directory that every machine has and no Sandbox shows, and makes a file in it.
-fn try_in_memory(backend: &BubblewrapBackend, kind: OverlayKind) -> Result<(), String> {
+fn try_in_memory(backend: &dyn Mounts, kind: OverlayKind) -> Result<(), String> {
     let memory = Some(MemorySize { bytes: 1 << 20, inodes: 16 });
     let (lowers, place) = (vec![PathBuf::from("/usr")], PathBuf::from("/sys"));
     run_trial(backend, &Overlay { lowers, place, kind, memory }, "echo made > made")
@@ -183,7 +197,7 @@ fn lay_out(scratch: &Path, kind: OverlayKind) -> io::Result<Overlay> {
     Ok(overlay)
 }
 
-fn run_trial(backend: &BubblewrapBackend, overlay: &Overlay, script: &str) -> Result<(), String> {
+fn run_trial(backend: &dyn Mounts, overlay: &Overlay, script: &str) -> Result<(), String> {
     let words = ["sh", "-c", script].map(|word| word.as_bytes().to_vec());
     let command = WorkloadCommand::parse(words.to_vec()).map_err(|error| error.to_string())?;
     let capabilities = backend.capabilities();
