@@ -115,6 +115,13 @@ pub fn on(backend: Backend, test: impl Fn(&Case)) {
     }
 }
 
+/// Tests a promise on every backend, where one test tells enough.
+pub fn on_every_backend(test: impl Fn(&Case)) {
+    for backend in [Backend::Bubblewrap, Backend::Host] {
+        on(backend, &test);
+    }
+}
+
 /// Those who run a test: root and an ordinary user where root runs it, and else whoever does.
 pub fn users() -> &'static [User] {
     match nix::unistd::geteuid().is_root() {

@@ -10,7 +10,7 @@ mod published;
 mod snapshot;
 mod terminal;
 
-pub use case::{Backend, Case, on, users};
+pub use case::{Backend, Case, on, on_every_backend, users};
 pub use commands::commands_with_pages;
 pub use ignored::ignored;
 pub use injection::{CALL_GROUPS, FAULTS, Fault, Injected, run_with_fault};
