@@ -5,7 +5,7 @@ use crate::stat_cache::{StatCache, StatCacheEntry, StatCacheWriter};
 use crate::workspace::checkout::Made;
 use crate::workspace::creation;
 use crate::workspace::failure;
-use crate::workspace::git_dir::IndexWriter;
+use crate::workspace::index::IndexWriter;
 use crate::workspace::layout::Destination;
 use crate::workspace::pinned::Tracked;
 use isobox_domain::git_oid::GitOid;
@@ -37,10 +37,13 @@ pub(super) fn write(merge: &Merge<'_>) -> Result<u64, WorkspaceError> {
         GitOid::Sha1(_) => gix::hash::Kind::Sha1,
         GitOid::Sha256(_) => gix::hash::Kind::Sha256,
     };
-    let mut index = IndexWriter::new(hash);
-    let paths = merge.write(&mut index).map_err(|e| failure("write the stat cache of a pristine copy", e))?;
-    index.finish(&merge.destination.root.join(".git"))?;
-    Ok(paths)
+    let write = || {
+        let mut index = IndexWriter::create(&merge.destination.root.join(".git"))?;
+        let paths = merge.write(&mut index)?;
+        index.finish(hash)?;
+        Ok(paths)
+    };
+    write().map_err(|e: io::Error| failure("write the stat cache and the index of a pristine copy", e))
 }
 
 impl Merge<'_> {
@@ -95,7 +98,7 @@ impl Out<'_> {
     fn add(&mut self, entry: &StatCacheEntry, made: &Made) -> io::Result<()> {
         self.paths += 1;
         if !self.merge.submodules.iter().any(|submodule| entry.path.is_below(submodule)) {
-            self.index.add(&entry.path, entry.mode, &entry.oid, made);
+            self.index.add(&entry.path, entry.mode, &entry.oid, made)?;
         }
         self.cache.add(entry)
     }

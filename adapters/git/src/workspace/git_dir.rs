@@ -5,15 +5,12 @@
 //! no hooks and no path of the host. isobox never reads it back as anything but opaque bytes.
 
 use super::checkout::Made;
+use super::index::IndexWriter;
 use super::pinned::Tracked;
 use super::{failure, pack};
-use crate::oid;
 use gix::ObjectId;
-use gix::bstr::{BString, ByteSlice};
-use gix::index::entry::{Flags, Mode as IndexMode, Stat, stat::Time};
-use isobox_domain::change::Mode;
+use gix::bstr::BString;
 use isobox_domain::git_oid::GitOid;
-use isobox_domain::repo_path::RepoPath;
 use isobox_ports::WorkspaceError;
 use std::fs;
 use std::io;
@@ -46,7 +43,7 @@ pub(crate) struct Contents<'a> {
     pub(crate) has_parents: bool,
     /// Full name of the branch that HEAD is on; `None` for a detached HEAD.
     pub(crate) branch: Option<&'a [u8]>,
-    /// Every object, in ascending order.
+    /// Every object, each once, in the order in which they are best read.
     pub(crate) objects: &'a [ObjectId],
 }
 
@@ -118,70 +115,27 @@ fn quoted(value: &[u8]) -> Vec<u8> {
     quoted
 }
 
-/// Makes an index: the paths of the first layer with what `stat(2)` said, so that `git status` reads no file again.
-pub(crate) struct IndexWriter {
-    state: gix::index::State,
-}
-
-impl IndexWriter {
-    /// One without paths.
-    pub(crate) fn new(hash: gix::hash::Kind) -> Self {
-        Self { state: gix::index::State::new(hash) }
-    }
-
-    /// Adds a path. Paths come in ascending order of their bytes.
-    pub(crate) fn add(&mut self, path: &RepoPath, mode: Mode, oid: &GitOid, made: &Made) {
-        let (stat, mode) = (index_stat(made), index_mode(mode));
-        self.state.dangerously_push_entry(stat, oid::to_gix(oid), Flags::empty(), mode, path.as_bytes().as_bstr());
-    }
-
-    /// Writes it.
-    pub(crate) fn finish(self, git_dir: &Path) -> Result<(), WorkspaceError> {
-        let mut file = gix::index::File::from_state(self.state, git_dir.join("index"));
-        file.write(gix::index::write::Options::default()).map_err(|e| failure("write the workspace's index", e))
-    }
-}
-
-/// Writes the index of a whole checkout.
+/// Writes the index of a whole checkout: the paths of the first layer.
 pub(crate) fn write_index(
     git_dir: &Path,
     hash: gix::hash::Kind,
     tracked: &[Tracked],
     made: &[Made],
 ) -> Result<(), WorkspaceError> {
-    let mut index = IndexWriter::new(hash);
-    for (tracked, made) in tracked.iter().zip(made).filter(|(tracked, _)| tracked.layer == 0) {
-        index.add(&tracked.path, tracked.mode, &tracked.oid, made);
-    }
-    index.finish(git_dir)
-}
-
-fn index_mode(mode: Mode) -> IndexMode {
-    match mode {
-        Mode::File => IndexMode::FILE,
-        Mode::Executable => IndexMode::FILE_EXECUTABLE,
-        Mode::Symlink => IndexMode::SYMLINK,
-        Mode::Submodule => IndexMode::COMMIT,
-    }
-}
-
-/// Git keeps the lower 32 bits of every number.
-fn index_stat(made: &Made) -> Stat {
-    let time = |ns: i64| Time { secs: ns.div_euclid(1_000_000_000) as u32, nsecs: ns.rem_euclid(1_000_000_000) as u32 };
-    Stat {
-        mtime: time(made.stat.mtime_ns),
-        ctime: time(made.stat.ctime_ns),
-        dev: made.device as u32,
-        ino: made.stat.inode as u32,
-        uid: made.uid,
-        gid: made.gid,
-        size: made.stat.size as u32,
-    }
+    let write = || {
+        let mut index = IndexWriter::create(git_dir)?;
+        for (tracked, made) in tracked.iter().zip(made).filter(|(tracked, _)| tracked.layer == 0) {
+            index.add(&tracked.path, tracked.mode, &tracked.oid, made)?;
+        }
+        index.finish(hash)
+    };
+    write().map_err(|e| failure("write the workspace's index", e))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gix::bstr::ByteSlice;
 
     #[test]
     fn names_that_could_end_a_line_or_a_quotation_stay_inside_of_their_value() {

@@ -6,6 +6,7 @@
 use super::base::{Base, Layer};
 use super::wide_encoding::WideEncoding;
 use super::{failure, ident};
+use crate::objects::ObjectReader;
 use crate::{GixRepository, git_config, oid};
 use gix::attrs::search::{MetadataCollection, Outcome};
 use gix::attrs::{Search, StateRef};
@@ -49,7 +50,7 @@ type Filters = Arc<Mutex<BTreeMap<Vec<u8>, u64>>>;
 #[derive(Clone)]
 struct OpenLayer {
     prefix: Option<RepoPath>,
-    repository: gix::Repository,
+    reader: ObjectReader,
     conversions: Option<Conversions>,
 }
 
@@ -82,7 +83,7 @@ impl Materialiser {
         let open = |(layer, repository): (&Layer, gix::Repository)| {
             let conversions = Conversions::new(&repository, &layer.attribute_files, &filters)
                 .map_err(|e| failure("look at the attributes of the pinned commit", e))?;
-            Ok(OpenLayer { prefix: layer.prefix.clone(), conversions, repository })
+            Ok(OpenLayer { prefix: layer.prefix.clone(), conversions, reader: ObjectReader::new(repository) })
         };
         let layers = base.layers.iter().zip(repositories).map(open).collect::<Result<_, WorkspaceError>>()?;
         Ok(Self { layers, filters, trust: ObjectTrust::Believed })
@@ -102,10 +103,10 @@ impl Materialiser {
     /// The filter driver that a file names in its attributes. `path` is from the root of the Workspace, and not in a
     /// submodule.
     pub(crate) fn filter_of(&mut self, path: &RepoPath) -> io::Result<Option<Vec<u8>>> {
-        let Some(OpenLayer { conversions: Some(conversions), repository, .. }) = self.layers.first_mut() else {
+        let Some(OpenLayer { conversions: Some(conversions), reader, .. }) = self.layers.first_mut() else {
             return Ok(None);
         };
-        let at_path = conversions.attributes.at_entry(path.as_bytes().as_bstr(), None, &repository.objects)?;
+        let at_path = conversions.attributes.at_entry(path.as_bytes().as_bstr(), None, &reader.repository().objects)?;
         let mut found = Outcome::default();
         found.initialize_with_selection(&MetadataCollection::default(), ["filter"]);
         at_path.matching_attributes(&mut found);
@@ -121,13 +122,14 @@ impl Materialiser {
         let index = self.layers.iter().rposition(is_around).unwrap_or(0);
         let layer = &mut self.layers[index];
         let inside = layer.prefix.as_ref().map_or(0, |prefix| prefix.as_bytes().len() + 1);
-        let blob = layer.repository.find_blob(oid::to_gix(oid))?.detach().data;
+        let repository = layer.reader.next().map_err(gix::Error::from_error)?;
+        let blob = repository.find_blob(oid::to_gix(oid))?.detach().data;
         if self.trust == ObjectTrust::Verified {
             oid::verify(gix::objs::Kind::Blob, &blob, &oid::to_gix(oid))?;
         }
         match &mut layer.conversions {
             Some(conversions) if mode != Mode::Symlink => {
-                conversions.convert(blob, path.as_bytes()[inside..].as_bstr(), oid, &layer.repository)
+                conversions.convert(blob, path.as_bytes()[inside..].as_bstr(), oid, repository)
             }
             _ => Ok(blob),
         }

@@ -6,6 +6,7 @@ pub(crate) mod creation;
 pub(crate) mod disposal;
 pub(crate) mod git_dir;
 mod ident;
+pub(crate) mod index;
 pub(crate) mod layout;
 pub(crate) mod materialiser;
 mod merge;

@@ -4,6 +4,7 @@
 //! fastest level. Deltas are never written: their bases may be objects that do not belong into the Workspace. The
 //! bytes are those of gitformat-pack(5), pack version 2 and index version 2.
 
+use crate::objects::ObjectReader;
 use gix::ObjectId;
 use gix::odb::pack::Find;
 use gix::odb::pack::data::entry::Header;
@@ -21,18 +22,18 @@ struct Packed {
     offset: u64,
 }
 
-/// Writes the objects `oids` (in ascending order, each once) of `repository` as one pack into `directory`: its file
-/// name without extension.
+/// Writes the objects `oids` (each once) of `repository` as one pack into `directory`, in their order: its file name
+/// without extension.
 pub(super) fn write(repository: &gix::Repository, oids: &[ObjectId], directory: &Path) -> gix::Result<String> {
     let kind = repository.object_hash();
     let mut pack = PackWriter::create(&directory.join("new.pack"), kind, oids.len())?;
-    let mut source = repository.objects.clone().into_inner();
-    source.prevent_pack_unload();
+    let mut reader = ObjectReader::new(repository.clone());
     let mut packed = Vec::with_capacity(oids.len());
     let mut buffer = Vec::new();
     for oid in oids {
         let offset = pack.begin_object();
-        match whole_entry(&source, oid, &mut buffer)? {
+        let repository = reader.next().map_err(gix::Error::from_error)?;
+        match whole_entry(repository, oid, &mut buffer)? {
             Some(entry) => pack.write(&entry).map_err(gix::Error::from_error)?,
             None => {
                 let object = repository.find_object(*oid)?;
@@ -41,6 +42,7 @@ pub(super) fn write(repository: &gix::Repository, oids: &[ObjectId], directory: 
         }
         packed.push(Packed { oid: *oid, crc32: pack.crc32(), offset });
     }
+    packed.sort_unstable_by_key(|packed| packed.oid);
     let hash = pack.finish()?;
     let name = format!("pack-{hash}");
     write_index(&directory.join(format!("{name}.idx")), kind, &packed, hash)?;
@@ -50,7 +52,8 @@ pub(super) fn write(repository: &gix::Repository, oids: &[ObjectId], directory: 
 }
 
 /// The bytes of an object that lies whole, not as a delta, in a pack of the source.
-fn whole_entry(source: &impl Find, oid: &ObjectId, buffer: &mut Vec<u8>) -> gix::Result<Option<Vec<u8>>> {
+fn whole_entry(repository: &gix::Repository, oid: &ObjectId, buffer: &mut Vec<u8>) -> gix::Result<Option<Vec<u8>>> {
+    let source = &*repository.objects;
     let Some(location) = source.location_by_oid(oid, buffer)? else { return Ok(None) };
     let Some(entry) = source.entry_by_location(&location) else { return Ok(None) };
     let header = gix::odb::pack::data::Entry::from_bytes(&entry.data, 0, oid.kind())?.header;

@@ -1,7 +1,8 @@
 //! What a Workspace is made from: the pinned commit, and those of its submodules that the source has at hand.
 
 use super::base::{Base, Layer};
-use super::tree::{self, CommitTree};
+use super::submodules::Submodule;
+use super::tree::{self, CommitTree, TreeEntry};
 use super::{failure, submodules};
 use crate::{GixRepository, oid};
 use gix::ObjectId;
@@ -9,6 +10,7 @@ use isobox_domain::change::Mode;
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::repo_path::RepoPath;
 use isobox_ports::WorkspaceError;
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 /// A tracked path of the Workspace.
@@ -32,7 +34,8 @@ pub(crate) struct Pinned {
     pub(crate) repositories: Vec<gix::Repository>,
     /// Every tracked path, in ascending order of path bytes.
     pub(crate) tracked: Vec<Tracked>,
-    /// What goes into the Workspace's `.git`: the pinned commit, its trees and its blobs, each once.
+    /// What goes into the Workspace's `.git`: the pinned commit, its trees and its blobs, each once. They come as the
+    /// paths do, for so they mostly lie in a pack.
     pub(crate) objects: Vec<ObjectId>,
     /// When the pinned commit was made, in seconds since 1970.
     pub(crate) committed_at_s: i64,
@@ -57,12 +60,12 @@ impl Pinned {
     /// Reads `commit` of `source`.
     pub(crate) fn read(source: &GixRepository, commit: &GitOid) -> Result<Self, WorkspaceError> {
         let repository = source.gix();
-        let tree = tree::read(&repository, oid::to_gix(commit))?;
+        let mut tree = tree::read(&repository, oid::to_gix(commit))?;
         let mut pinned = Self {
             base: Base { packs: vec![], layers: vec![] },
             repositories: vec![],
             tracked: vec![],
-            objects: objects(oid::to_gix(commit), &tree),
+            objects: objects(oid::to_gix(commit), std::mem::take(&mut tree.trees), &tree.entries),
             committed_at_s: tree.committed_at_s,
             has_parents: tree.has_parents,
             missing_submodules: vec![],
@@ -95,47 +98,42 @@ impl Pinned {
             commit: *commit,
             attribute_files: attribute_files.map(|e| (e.path.clone(), oid::from_gix(&e.oid))).collect(),
         });
-        self.repositories.push(repository.clone());
-        for entry in &tree.entries {
-            let path = below(prefix.as_ref(), &entry.path)?;
-            let oid = oid::from_gix(&entry.oid);
-            self.tracked.push(Tracked { path: path.clone(), mode: entry.mode, oid, layer: index });
+        let submodules = submodules::named(&repository, &tree)?;
+        self.repositories.push(repository);
+        // Moved, not copied: of a large commit, paths are most of what there is in memory.
+        for TreeEntry { path, mode, oid } in tree.entries {
+            let path = below(prefix.as_ref(), path)?;
+            self.tracked.push(Tracked { path, mode, oid: oid::from_gix(&oid), layer: index });
         }
-        self.add_submodules(&repository, prefix.as_ref(), &tree)
+        submodules.into_iter().try_for_each(|submodule| self.add_submodule(submodule, prefix.as_ref()))
     }
 
-    fn add_submodules(
-        &mut self,
-        repository: &gix::Repository,
-        prefix: Option<&RepoPath>,
-        tree: &CommitTree,
-    ) -> Result<(), WorkspaceError> {
-        for entry in tree.entries.iter().filter(|entry| entry.mode == Mode::Submodule) {
-            let path = below(prefix, &entry.path)?;
-            let (commit, candidates) = (oid::from_gix(&entry.oid), submodules::candidates(repository, tree, entry)?);
-            match submodules::open(&candidates, &entry.oid) {
-                Some((submodule, host_path)) => {
-                    let inner = tree::read(&submodule, entry.oid)?;
-                    self.add_layer(submodule, host_path, Some(path), &commit, inner)?;
-                }
-                None => self.missing_submodules.push(MissingSubmodule { path, commit, candidates }),
+    fn add_submodule(&mut self, submodule: Submodule, prefix: Option<&RepoPath>) -> Result<(), WorkspaceError> {
+        let Submodule { path, commit, candidates } = submodule;
+        let (path, oid) = (below(prefix, path)?, oid::from_gix(&commit));
+        match submodules::open(&candidates, &commit) {
+            Some((submodule, host_path)) => {
+                let inner = tree::read(&submodule, commit)?;
+                self.add_layer(submodule, host_path, Some(path), &oid, inner)
+            }
+            None => {
+                self.missing_submodules.push(MissingSubmodule { path, commit: oid, candidates });
+                Ok(())
             }
         }
-        Ok(())
     }
 }
 
-fn below(prefix: Option<&RepoPath>, path: &RepoPath) -> Result<RepoPath, WorkspaceError> {
-    let Some(prefix) = prefix else { return Ok(path.clone()) };
+fn below(prefix: Option<&RepoPath>, path: RepoPath) -> Result<RepoPath, WorkspaceError> {
+    let Some(prefix) = prefix else { return Ok(path) };
     prefix
         .join(path.as_bytes())
         .map_err(|why| failure(&format!("look at the path `{path}` of submodule `{prefix}`"), why))
 }
 
-fn objects(commit: ObjectId, tree: &CommitTree) -> Vec<ObjectId> {
-    let blobs = tree.entries.iter().filter(|entry| entry.mode != Mode::Submodule).map(|entry| entry.oid);
-    let mut objects: Vec<_> = std::iter::once(commit).chain(tree.trees.iter().copied()).chain(blobs).collect();
-    objects.sort_unstable();
-    objects.dedup();
-    objects
+fn objects(commit: ObjectId, trees: Vec<ObjectId>, entries: &[TreeEntry]) -> Vec<ObjectId> {
+    let blobs = entries.iter().filter(|entry| entry.mode != Mode::Submodule).map(|entry| entry.oid);
+    let all = std::iter::once(commit).chain(trees).chain(blobs);
+    let mut seen = HashSet::with_capacity(entries.len());
+    all.filter(|oid| seen.insert(*oid)).collect()
 }

@@ -1,6 +1,7 @@
 //! The paths of a commit.
 
 use super::failure;
+use crate::objects::ObjectReader;
 use crate::oid;
 use gix::ObjectId;
 use gix::objs::Kind;
@@ -47,9 +48,11 @@ pub(crate) fn read(repository: &gix::Repository, commit: ObjectId) -> Result<Com
         committed_at_s: decoded.time().map_or(0, |time| time.seconds),
         has_parents: decoded.parent_ids().next().is_some(),
     };
+    let mut reader = ObjectReader::new(repository.clone());
     let mut pending = vec![(Vec::new(), root)];
     while let Some((directory, oid)) = pending.pop() {
         tree.trees.push(oid);
+        let repository = reader.next().map_err(|e| failed(gix::Error::from_error(e)))?;
         let object = repository.find_tree(oid).map_err(failed)?;
         oid::verify(Kind::Tree, &object.data, &oid).map_err(failed)?;
         for entry in object.iter() {
@@ -67,7 +70,6 @@ pub(crate) fn read(repository: &gix::Repository, commit: ObjectId) -> Result<Com
     Ok(tree)
 }
 
-/// `None` for a tree.
 /// The kind of an entry of a tree; `None` for a tree.
 pub(crate) fn mode(kind: EntryKind) -> Option<Mode> {
     match kind {
