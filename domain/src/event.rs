@@ -2,6 +2,7 @@
 
 use crate::content::ContentId;
 use crate::git_oid::GitOid;
+use crate::promotion::Selection;
 use crate::task_id::TaskId;
 use crate::timestamp::Timestamp;
 
@@ -39,11 +40,35 @@ pub enum EventKind {
         /// By what rule.
         reason: String,
     },
+    /// The newest Promotion of the result that still stood was taken back.
+    Undone,
 }
 
-/// Whether somebody decided about the result: what later pins and prunes say does not change that.
+/// What somebody decided about the result: what later pins and prunes say does not change that. A Promotion that was
+/// taken back decides nothing any more.
 pub fn decision(events: &[Event]) -> Option<&Event> {
-    events.iter().rev().find(|event| matches!(event.kind, EventKind::Promoted(_) | EventKind::Rejected { .. }))
+    standing(events).pop()
+}
+
+/// The Promotions that were not taken back, oldest first.
+pub fn standing_promotions(events: &[Event]) -> impl Iterator<Item = &Event> {
+    standing(events).into_iter().filter(|event| matches!(event.kind, EventKind::Promoted(_)))
+}
+
+/// Every decision that was not taken back, oldest first.
+fn standing(events: &[Event]) -> Vec<&Event> {
+    let mut standing: Vec<&Event> = Vec::new();
+    for event in events {
+        match event.kind {
+            EventKind::Promoted(_) | EventKind::Rejected { .. } => standing.push(event),
+            EventKind::Undone => {
+                let last = standing.iter().rposition(|event| matches!(event.kind, EventKind::Promoted(_)));
+                last.map(|last| standing.remove(last));
+            }
+            EventKind::Pinned | EventKind::Unpinned | EventKind::Pruned { .. } => {}
+        }
+    }
+    standing
 }
 
 /// Whether the record is to be kept, after these events, oldest first.
@@ -65,6 +90,52 @@ pub struct Promoted {
     pub confirmation: Confirmation,
     /// Changed paths that were written.
     pub paths: u64,
+    /// Which of the result's changed paths they are; `None`: all that no Promotion had brought before.
+    pub part: Option<Selection>,
+    /// Where they went.
+    pub destination: Destination,
+}
+
+/// Where a Promotion brought what it promoted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Destination {
+    /// Into the files of the working tree.
+    #[default]
+    WorkingTree,
+    /// Into the files and the index.
+    Index,
+    /// Into the files, the index, and a commit that HEAD names since.
+    Commit {
+        /// The commit.
+        made: GitOid,
+    },
+    /// Into a commit on a branch of its own; the working tree stayed as it was.
+    Branch {
+        /// The commit.
+        made: GitOid,
+        /// The branch: `refs/heads/…`, any bytes.
+        name: Vec<u8>,
+    },
+}
+
+impl Destination {
+    /// The name in records and output.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::WorkingTree => "working_tree",
+            Self::Index => "index",
+            Self::Commit { .. } => "commit",
+            Self::Branch { .. } => "branch",
+        }
+    }
+
+    /// The commit that was made.
+    pub const fn made(&self) -> Option<GitOid> {
+        match self {
+            Self::WorkingTree | Self::Index => None,
+            Self::Commit { made } | Self::Branch { made, .. } => Some(*made),
+        }
+    }
 }
 
 /// How isobox was told that a person agreed.

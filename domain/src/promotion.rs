@@ -4,13 +4,15 @@
 //! performed. Nothing that was approved may have changed in between.
 
 mod refusal;
+mod selection;
 
 pub use refusal::PromotionRefusal;
+pub use selection::{Chosen, Selection};
 
 use crate::change::ChangeSetRef;
 use crate::content::ContentId;
 use crate::escape::Escaped;
-use crate::event::{Confirmation, Event, EventKind, Promoted, decision};
+use crate::event::{Confirmation, Destination, Event, EventKind, Promoted, decision, standing_promotions};
 use crate::git_oid::GitOid;
 use crate::record::TaskRecord;
 use crate::source::{Cleanliness, SnapshotDifference, WorkspaceSource};
@@ -44,8 +46,33 @@ pub struct TargetFacts {
     pub source: WorkspaceSource,
     /// Whether it is as its HEAD says.
     pub cleanliness: Cleanliness,
-    /// For a record with a Dirty Source Snapshot: where it is not in the state of that.
-    pub snapshot: Option<SnapshotDifference>,
+    /// Where it is not in the state that is expected of a working tree with uncommitted changes: that of the record's Dirty
+    /// Source Snapshot, with what was promoted before. `None` where no such state is expected.
+    pub expected: Option<SnapshotDifference>,
+}
+
+/// What a person asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wish {
+    /// Whether it may be promoted once more.
+    pub repetition: Repetition,
+    /// Which of the changed paths.
+    pub selection: Selection,
+    /// Where to.
+    pub way: Way,
+}
+
+/// Where a Promotion is to go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Into the files of the working tree.
+    WorkingTree,
+    /// Into the files and the index.
+    Index,
+    /// Into the files, the index, and a commit on what HEAD names.
+    Commit,
+    /// Into a commit on a branch of its own, `refs/heads/…`; the working tree stays as it is.
+    Branch(Vec<u8>),
 }
 
 /// What a person is asked to approve: the facts that must still hold when it is performed.
@@ -55,8 +82,12 @@ pub struct PromotionPlan {
     pub task: TaskId,
     /// Its record.
     pub record: ContentId,
-    /// What is written.
+    /// What is written, all or some of it.
     pub change_set: ChangeSetRef,
+    /// Which of its changed paths.
+    pub chosen: Chosen,
+    /// Where to.
+    pub way: Way,
     /// Absolute host path of the repository that is written to, any bytes.
     pub host_path: Vec<u8>,
     /// Its HEAD.
@@ -70,32 +101,58 @@ pub struct PromotionPlan {
 impl Candidate<'_> {
     /// Looks at the rules that need no look at the working tree: what the record says, what happened to it, and whether
     /// `target` is the repository that it started from, with HEAD where it was. What would be written.
-    pub fn check(&self, target: &WorkspaceSource, repetition: Repetition) -> Result<ChangeSetRef, PromotionRefusal> {
+    pub fn check(&self, target: &WorkspaceSource, wish: &Wish) -> Result<ChangeSetRef, PromotionRefusal> {
         let change_set = check_record(self.record)?;
-        check_events(self.events, repetition)?;
+        check_events(self.events, wish.repetition)?;
         check_repository(&self.record.source, target)?;
-        check_head(&self.record.source, target)?;
+        match &wish.way {
+            Way::Branch(_) if self.record.artifacts.source_snapshot.is_some() => Err(PromotionRefusal::NoCommit)?,
+            Way::Branch(_) => {}
+            Way::WorkingTree | Way::Index | Way::Commit => check_head(&self.expected_head(), target)?,
+        }
         Ok(change_set)
+    }
+
+    /// The source that the Task started from, with HEAD where a Promotion of a part of the result moved it.
+    pub fn expected_head(&self) -> WorkspaceSource {
+        let events = self.known_events();
+        let made = standing_promotions(&events).filter_map(|event| match &event.kind {
+            EventKind::Promoted(Promoted { destination: Destination::Commit { made }, .. }) => Some(*made),
+            _ => None,
+        });
+        let commit = made.last().unwrap_or(self.record.source.commit);
+        WorkspaceSource { commit, ..self.record.source.clone() }
+    }
+
+    /// What a Promotion brings across.
+    pub fn chosen(&self, wish: &Wish) -> Chosen {
+        let earlier = match wish.repetition {
+            Repetition::Allowed => Vec::new(),
+            Repetition::Refused => selection::earlier_parts(&self.known_events()),
+        };
+        Chosen { selection: wish.selection.clone(), earlier }
+    }
+
+    fn known_events(&self) -> Vec<Event> {
+        self.events.iter().map(|(_, event)| event.clone()).collect()
     }
 }
 
 impl PromotionPlan {
     /// Makes the plan, or says which rule stands in the way. The first that does wins; the record's rules come first.
-    pub fn make(
-        candidate: &Candidate<'_>,
-        target: &TargetFacts,
-        repetition: Repetition,
-    ) -> Result<Self, PromotionRefusal> {
+    pub fn make(candidate: &Candidate<'_>, target: &TargetFacts, wish: &Wish) -> Result<Self, PromotionRefusal> {
         let record = candidate.record;
-        let change_set = candidate.check(&target.source, repetition)?;
-        match record.artifacts.source_snapshot {
-            None => check_clean(target)?,
-            Some(_) => check_snapshot(target)?,
+        let change_set = candidate.check(&target.source, wish)?;
+        match wish.way {
+            Way::Branch(_) => {}
+            Way::WorkingTree | Way::Index | Way::Commit => check_state(record, target)?,
         }
         Ok(Self {
             task: record.task,
             record: candidate.id,
             change_set,
+            chosen: candidate.chosen(wish),
+            way: wish.way.clone(),
             host_path: target.source.host_path.clone(),
             commit: target.source.commit,
             branch: target.source.branch.clone(),
@@ -107,7 +164,7 @@ impl PromotionPlan {
     pub fn confirm(&self, now: &Self) -> Result<(), PromotionRefusal> {
         let what = if self.record != now.record || self.change_set != now.change_set || self.task != now.task {
             "the task record"
-        } else if self.previous != now.previous {
+        } else if self.previous != now.previous || self.chosen != now.chosen {
             "what happened to the task"
         } else if self.host_path != now.host_path {
             "the place of the repository"
@@ -119,14 +176,23 @@ impl PromotionPlan {
         Err(PromotionRefusal::PlanChanged { what })
     }
 
-    /// The event that records the Promotion once it is performed.
-    pub fn event(&self, confirmation: Confirmation, at: Timestamp) -> Event {
+    /// The event that records the Promotion once it is performed. `extent` is what it brings across of what it could,
+    /// `made` the commit that it made.
+    pub fn event(&self, confirmation: Confirmation, extent: Extent, made: Option<GitOid>, at: Timestamp) -> Event {
+        let destination = match (&self.way, made) {
+            (Way::Commit, Some(made)) => Destination::Commit { made },
+            (Way::Branch(name), Some(made)) => Destination::Branch { made, name: name.clone() },
+            (Way::Index, _) => Destination::Index,
+            _ => Destination::WorkingTree,
+        };
         let promoted = Promoted {
             host_path: self.host_path.clone(),
             commit: self.commit,
             branch: self.branch.clone(),
             confirmation,
-            paths: self.change_set.summary.changed(),
+            paths: extent.paths,
+            part: (!extent.is_all()).then(|| self.chosen.selection.clone()),
+            destination,
         };
         Event {
             task: self.task,
@@ -135,6 +201,22 @@ impl PromotionPlan {
             at,
             kind: EventKind::Promoted(promoted),
         }
+    }
+}
+
+/// How much of a result a Promotion brings across.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// Changed paths that it brings.
+    pub paths: u64,
+    /// Changed paths that it leaves, and no Promotion brought before.
+    pub left: u64,
+}
+
+impl Extent {
+    /// Whether nothing waits any more.
+    pub const fn is_all(self) -> bool {
+        self.left == 0
     }
 }
 
@@ -153,12 +235,13 @@ fn check_events(events: &[(ContentId, Event)], repetition: Repetition) -> Result
     let events: Vec<Event> = events.iter().map(|(_, event)| event.clone()).collect();
     match (decision(&events), repetition) {
         (None, _) | (_, Repetition::Allowed) => Ok(()),
-        (Some(event), Repetition::Refused) => Err(match &event.kind {
+        (Some(event), Repetition::Refused) => match &event.kind {
+            EventKind::Promoted(promoted) if promoted.part.is_some() => Ok(()),
             EventKind::Promoted(promoted) => {
-                PromotionRefusal::PromotedBefore { host_path: shown(&promoted.host_path), at: event.at }
+                Err(PromotionRefusal::PromotedBefore { host_path: shown(&promoted.host_path), at: event.at })
             }
-            _ => PromotionRefusal::Rejected { at: event.at },
-        }),
+            _ => Err(PromotionRefusal::Rejected { at: event.at }),
+        },
     }
 }
 
@@ -212,19 +295,25 @@ fn check_clean(target: &TargetFacts) -> Result<(), PromotionRefusal> {
     }
 }
 
-/// What began with uncommitted changes is of use where the very same are.
-fn check_snapshot(target: &TargetFacts) -> Result<(), PromotionRefusal> {
-    match &target.snapshot {
-        Some(SnapshotDifference { count: 0, .. }) => Ok(()),
+/// What began with uncommitted changes is of use where the very same are; the rest of a result, where nothing but the part
+/// that was promoted before is uncommitted.
+fn check_state(record: &TaskRecord, facts: &TargetFacts) -> Result<(), PromotionRefusal> {
+    if record.artifacts.source_snapshot.is_none() && facts.cleanliness == Cleanliness::Clean {
+        return Ok(());
+    }
+    let target = shown(&facts.source.host_path);
+    let (first, count) = match &facts.expected {
+        Some(SnapshotDifference { count: 0, .. }) => return Ok(()),
+        None if record.artifacts.source_snapshot.is_none() => return check_clean(facts),
         difference => {
             let SnapshotDifference { first, count } = difference.clone().unwrap_or_default();
-            Err(PromotionRefusal::OtherSnapshot {
-                target: shown(&target.source.host_path),
-                first: first.iter().map(|path| shown(path)).collect(),
-                count,
-            })
+            (first.iter().map(|path| shown(path)).collect(), count)
         }
-    }
+    };
+    Err(match record.artifacts.source_snapshot {
+        Some(_) => PromotionRefusal::OtherSnapshot { target, first, count },
+        None => PromotionRefusal::BesidePromoted { target, first, count },
+    })
 }
 
 fn shown(path: &[u8]) -> String {

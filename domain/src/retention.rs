@@ -133,9 +133,7 @@ impl Judge {
     }
 
     fn has_work(&self, candidate: &Candidate<'_>) -> bool {
-        !changed_nothing(candidate.record)
-            && !self.settled.contains(&candidate.entry.task)
-            && decision(candidate.events).is_none()
+        !changed_nothing(candidate.record) && !self.settled.contains(&candidate.entry.task) && !is_decided(candidate)
     }
 
     fn reason(&self, candidate: &Candidate<'_>) -> Option<Keeps> {
@@ -210,8 +208,15 @@ impl fmt::Display for Retention {
     }
 }
 
+/// Whether nothing of the result waits any more. What was promoted in part does.
+fn is_decided(candidate: &Candidate<'_>) -> bool {
+    let waits = |event: &Event| matches!(&event.kind, EventKind::Promoted(promoted) if promoted.part.is_some());
+    decision(candidate.events).is_some_and(|event| !waits(event))
+}
+
 fn is_promoted(candidate: &Candidate<'_>) -> bool {
-    decision(candidate.events).is_some_and(|event| matches!(event.kind, EventKind::Promoted(_)))
+    let is_whole = |event: &Event| matches!(&event.kind, EventKind::Promoted(promoted) if promoted.part.is_none());
+    decision(candidate.events).is_some_and(is_whole)
 }
 
 fn age_ms(candidate: &Candidate<'_>, now: Timestamp) -> u64 {
@@ -239,6 +244,8 @@ mod tests {
             branch: None,
             confirmation: Confirmation::Flag,
             paths: 1,
+            part: None,
+            destination: Default::default(),
         });
         let rejected = EventKind::Rejected { reason: String::new() };
         for (events, kept) in [

@@ -17,6 +17,8 @@ pub enum TaskState {
     Unchanged,
     /// Nobody has decided about it, and a newer attempt of the same Task stands in its place.
     Superseded,
+    /// A part of its result was promoted, and the rest waits.
+    PartlyPromoted,
     /// Its result was promoted, and not turned down since.
     Promoted,
     /// Its result was turned down, and not promoted since.
@@ -34,12 +36,13 @@ pub enum Standing {
 
 impl TaskState {
     /// Every state.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Running,
         Self::Interrupted,
         Self::Unreviewed,
         Self::Unchanged,
         Self::Superseded,
+        Self::PartlyPromoted,
         Self::Promoted,
         Self::Rejected,
     ];
@@ -48,6 +51,7 @@ impl TaskState {
     /// decided stays so, whatever follows it.
     pub fn of(record: &TaskRecord, events: &[Event], standing: Standing) -> Self {
         match (decision(events).map(|event| &event.kind), standing) {
+            (Some(EventKind::Promoted(promoted)), _) if promoted.part.is_some() => Self::PartlyPromoted,
             (Some(EventKind::Promoted(_)), _) => Self::Promoted,
             (Some(_), _) => Self::Rejected,
             (None, Standing::Followed) => Self::Superseded,
@@ -65,6 +69,7 @@ impl TaskState {
             Self::Unreviewed => "unreviewed",
             Self::Unchanged => "unchanged",
             Self::Superseded => "superseded",
+            Self::PartlyPromoted => "partial",
             Self::Promoted => "promoted",
             Self::Rejected => "rejected",
         }

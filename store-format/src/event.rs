@@ -2,15 +2,21 @@
 
 use crate::cbor::{Decoder, MapDecoder, MapEncoder};
 use crate::object::{self, DecodeError, EncodeError, Names};
-use isobox_domain::event::{Confirmation, Event, EventKind, Promoted};
+use isobox_domain::event::{Confirmation, Destination, Event, EventKind, Promoted};
+use isobox_domain::promotion::Selection;
+use isobox_domain::repo_path::RepoPath;
 use isobox_domain::task_id::TaskId;
 
 const KIND: &str = "isobox.event";
+/// The schema number of an event that says where a Promotion went, or what part it brought, or that it was taken back, so
+/// that an older reader says that it does not know it.
+const WITH_PARTS: u64 = 2;
 const PROMOTED: &str = "promoted";
 const REJECTED: &str = "rejected";
 const PINNED: &str = "pinned";
 const UNPINNED: &str = "unpinned";
 const PRUNED: &str = "pruned";
+const UNDONE: &str = "undone";
 
 const CONFIRMATIONS: Names<'_, Confirmation> = &[
     (Confirmation::Interactive.name(), Confirmation::Interactive),
@@ -28,7 +34,7 @@ pub fn encode_event(event: &Event) -> Result<Vec<u8>, EncodeError> {
 pub fn decode_event(bytes: &[u8]) -> Result<Event, DecodeError> {
     let mut decoder = Decoder::new(bytes)?;
     let mut map = decoder.map()?;
-    object::open(&mut map, KIND)?;
+    object::open_up_to(&mut map, KIND, WITH_PARTS)?;
     let event = Event {
         task: TaskId::new(map.need(2, "the task")?.fixed("a task id of 8 bytes")?),
         subject: map.need(3, "the subject")?.id()?,
@@ -42,8 +48,16 @@ pub fn decode_event(bytes: &[u8]) -> Result<Event, DecodeError> {
     Ok(event)
 }
 
+fn schema_of(kind: &EventKind) -> u64 {
+    match kind {
+        EventKind::Promoted(Promoted { part: None, destination: Destination::WorkingTree, .. }) => object::SCHEMA,
+        EventKind::Promoted(_) | EventKind::Undone => WITH_PARTS,
+        _ => object::SCHEMA,
+    }
+}
+
 fn encode_unchecked(event: &Event) -> Vec<u8> {
-    object::encode(KIND, |map| {
+    object::encode_as(KIND, schema_of(&event.kind), |map| {
         map.field(2).bytes(event.task.as_bytes());
         map.field(3).id(&event.subject);
         if let Some(previous) = &event.previous {
@@ -63,6 +77,9 @@ fn encode_unchecked(event: &Event) -> Vec<u8> {
                 map.field(6).text(UNPINNED);
             }
             EventKind::Pruned { reason } => encode_reasoned(map, PRUNED, reason),
+            EventKind::Undone => {
+                map.field(6).text(UNDONE);
+            }
         }
     })
 }
@@ -82,6 +99,27 @@ fn encode_promoted(map: &mut MapEncoder, promoted: &Promoted) {
     }
     map.field(3).named(CONFIRMATIONS, &promoted.confirmation);
     map.field(4).uint(promoted.paths);
+    if let Some(part) = &promoted.part {
+        map.field(5).map(|map| encode_part(map, part));
+    }
+    if promoted.destination != Destination::WorkingTree {
+        map.field(6).text(promoted.destination.name());
+    }
+    if let Some(made) = promoted.destination.made() {
+        map.field(7).bytes(made.as_bytes());
+    }
+    if let Destination::Branch { name, .. } = &promoted.destination {
+        map.field(8).bytes(name);
+    }
+}
+
+fn encode_part(map: &mut MapEncoder, part: &Selection) {
+    for (key, paths) in [(0, &part.only), (1, &part.except)] {
+        if !paths.is_empty() {
+            let list = map.field(key).array(paths.len());
+            paths.iter().fold(list, |list, path| list.bytes(path.as_bytes()));
+        }
+    }
 }
 
 fn decode_kind(map: &mut MapDecoder<'_, '_>) -> Result<EventKind, DecodeError> {
@@ -91,6 +129,7 @@ fn decode_kind(map: &mut MapDecoder<'_, '_>) -> Result<EventKind, DecodeError> {
         REJECTED => EventKind::Rejected { reason: decode_detail(map, decode_reason)? },
         PINNED => EventKind::Pinned,
         UNPINNED => EventKind::Unpinned,
+        UNDONE => EventKind::Undone,
         PRUNED => EventKind::Pruned { reason: decode_detail(map, decode_reason)? },
         _ => return decoder.expected("an event of this version"),
     })
@@ -117,5 +156,33 @@ fn decode_promoted(map: &mut MapDecoder<'_, '_>) -> Result<Promoted, DecodeError
         branch: map.find(2)?.map(|branch| branch.bytes_without_nul().map(<[u8]>::to_vec)).transpose()?,
         confirmation: map.need(3, "a confirmation")?.named(CONFIRMATIONS, "a confirmation")?,
         paths: map.need(4, "a number of paths")?.uint()?,
+        part: map.find(5)?.map(decode_part).transpose()?,
+        destination: decode_destination(map)?,
+    })
+}
+
+fn decode_part(decoder: &mut Decoder<'_>) -> Result<Selection, DecodeError> {
+    let mut map = decoder.map()?;
+    let only = map.find(0)?.map(decode_paths).transpose()?.unwrap_or_default();
+    let except = map.find(1)?.map(decode_paths).transpose()?.unwrap_or_default();
+    map.end()?;
+    let part = Selection { only, except };
+    if part.is_everything() { decoder.expected("a part that leaves something out") } else { Ok(part) }
+}
+
+fn decode_paths(decoder: &mut Decoder<'_>) -> Result<Vec<RepoPath>, DecodeError> {
+    decoder.list(Decoder::path)
+}
+
+fn decode_destination(map: &mut MapDecoder<'_, '_>) -> Result<Destination, DecodeError> {
+    let Some(decoder) = map.find(6)? else { return Ok(Destination::WorkingTree) };
+    Ok(match decoder.text()? {
+        "index" => Destination::Index,
+        "commit" => Destination::Commit { made: map.need(7, "the commit that was made")?.oid()? },
+        "branch" => Destination::Branch {
+            made: map.need(7, "the commit that was made")?.oid()?,
+            name: map.need(8, "a branch")?.bytes_without_nul()?.to_vec(),
+        },
+        _ => return decoder.expected("a destination of this version"),
     })
 }

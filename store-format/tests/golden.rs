@@ -84,6 +84,8 @@ fn events_keep_their_bytes() {
         ("event-pinned", samples::pinned()),
         ("event-unpinned", samples::unpinned()),
         ("event-pruned", samples::pruned()),
+        ("event-promoted-part", samples::promoted_in_part()),
+        ("event-undone", samples::undone()),
     ];
     for (name, event) in all {
         let golden = pinned(&format!("{name}.cbor"), &encode_event(&event).expect("encode"));

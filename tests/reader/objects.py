@@ -215,18 +215,29 @@ def policy(raw):
     return load("isobox.policy", table, raw)
 
 
-PROMOTED = fields({0: host_path, 1: oid, may(2): plain, 3: one_of("interactive", "piped", "explicit_flag", "unknown"), 4: uint})
+def part(value):
+    value = fields({may(0): list_of(path), may(1): list_of(path)})(value)
+    need(value and all(value.values()), "a part that leaves nothing out")
+    return value
+
+
+PROMOTED = fields({0: host_path, 1: oid, may(2): plain, 3: one_of("interactive", "piped", "explicit_flag", "unknown"), 4: uint,
+                   may(5): part, may(6): one_of("index", "commit", "branch"), may(7): oid, may(8): plain})
 REJECTED = fields({0: text})
 
 
 def event(raw):
     value = load("isobox.event", {
-        2: lambda item: data(item, 8), 3: ident, may(4): ident, 5: time, 6: one_of("promoted", "rejected", "pinned", "unpinned", "pruned"), may(7): dict,
-    }, raw)
+        2: lambda item: data(item, 8), 3: ident, may(4): ident, 5: time, 6: one_of("promoted", "rejected", "pinned", "unpinned", "pruned", "undone"), may(7): dict,
+    }, raw, (1, 2))
     detail = {"promoted": PROMOTED, "rejected": REJECTED, "pruned": REJECTED}.get(value[6])
     need((detail is None) == (7 not in value), "details that do not fit what happened")
     if detail:
         value[7] = detail(value[7])
+    promoted = value[7] if detail is PROMOTED else {}
+    need((value[1] == 2) == (value[6] == "undone" or any(key in promoted for key in (5, 6, 7, 8))), "a schema that does not fit")
+    made = {"commit": {7}, "branch": {7, 8}}.get(promoted.get(6), set())
+    need({7, 8} & set(promoted) == made, "a commit that does not fit where it went")
     return value
 
 

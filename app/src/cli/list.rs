@@ -137,6 +137,7 @@ const fn meaning(state: TaskState) -> &'static str {
         TaskState::Unreviewed => "It ended, and nobody has decided about its result",
         TaskState::Unchanged => "It changed nothing, or never started: there is nothing to decide about",
         TaskState::Superseded => "Nobody has decided about it, and there is a newer attempt of the task",
+        TaskState::PartlyPromoted => "A part of its result was promoted, and the rest waits",
         TaskState::Promoted => "Its result was promoted",
         TaskState::Rejected => "Its result was turned down",
     }

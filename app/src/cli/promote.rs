@@ -22,6 +22,12 @@ pub(crate) struct PromoteArguments {
     /// Stage the changes in the index too
     #[arg(long)]
     pub(crate) index: bool,
+    /// Promote this path alone, or what changed below this directory; the rest can be promoted later (repeatable)
+    #[arg(long, value_name = "PATH")]
+    pub(crate) only: Vec<OsString>,
+    /// Leave this path, or what changed below this directory, for later (repeatable)
+    #[arg(long, value_name = "PATH")]
+    pub(crate) except: Vec<OsString>,
     /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, a record directory, or an archive
     #[arg(value_name = "TASK")]
     pub(crate) task: OsString,

@@ -11,15 +11,16 @@ use crate::output::review::{Asking, StandardStreams, target};
 use crate::output::stdout::{for_documents, unwritten};
 use crate::output::{lifecycle, text};
 use crate::use_case::import::Verdict;
-use crate::use_case::promote::{self, Extent, Promoted, PromotionRequest};
+use crate::use_case::promote::{self, Goal, Promoted, PromotionRequest};
 use crate::use_case::select::Selected;
 use crate::use_case::take_over::{pruned_at, take_over_one};
 use crate::wiring::Project;
+use isobox_domain::escape::Escaped;
 use isobox_domain::policy::ViewLimit;
-use isobox_domain::promotion::Repetition;
+use isobox_domain::promotion::{Repetition, Selection, Way, Wish};
 use isobox_domain::record::{RecordEntry, TaskRecord};
-use isobox_ports::IndexMode;
-use std::ffi::OsStr;
+use isobox_domain::repo_path::RepoPath;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -40,7 +41,7 @@ pub(super) fn promote(console: Console, arguments: &PromoteArguments) -> Result<
     // Nothing else of the policy matters here.
     let views = trusted::views(&project);
     finish_interrupted(console, &project, &named.store, views);
-    let request = request(arguments, &named.selected, &project, views);
+    let request = request(arguments, &named.selected, &project, views)?;
     let asking = if arguments.yes { Asking::AnsweredByFlag } else { Asking::Ask };
     let caveat = text::caveat(&request.record);
     let mut reviewer =
@@ -63,17 +64,43 @@ pub(super) fn promote(console: Console, arguments: &PromoteArguments) -> Result<
     Ok(ExitCode::SUCCESS)
 }
 
-fn request(arguments: &PromoteArguments, selected: &Selected, project: &Project, views: ViewLimit) -> PromotionRequest {
-    PromotionRequest {
+fn request(
+    arguments: &PromoteArguments,
+    selected: &Selected,
+    project: &Project,
+    views: ViewLimit,
+) -> Result<PromotionRequest, Failure> {
+    Ok(PromotionRequest {
         digest: selected.digest,
         record: selected.record.clone(),
-        repetition: if arguments.again { Repetition::Allowed } else { Repetition::Refused },
-        index: if arguments.index { IndexMode::Stage } else { IndexMode::Leave },
-        extent: if arguments.dry_run { Extent::Rehearse } else { Extent::Perform },
+        wish: wish(arguments)?,
+        goal: if arguments.dry_run { Goal::Rehearse } else { Goal::Perform },
         records_directory: project.records_directory(),
         views,
         flags: arguments.place.flags(),
-    }
+    })
+}
+
+fn wish(arguments: &PromoteArguments) -> Result<Wish, Failure> {
+    Ok(Wish {
+        repetition: if arguments.again { Repetition::Allowed } else { Repetition::Refused },
+        selection: Selection { only: paths(&arguments.only)?, except: paths(&arguments.except)? },
+        way: if arguments.index { Way::Index } else { Way::WorkingTree },
+    })
+}
+
+/// Paths as the report prints them, from the root of the repository. A directory may be typed with its slash.
+fn paths(typed: &[OsString]) -> Result<Vec<RepoPath>, Failure> {
+    let parse = |typed: &OsString| {
+        let bytes = typed.as_bytes();
+        let bytes = bytes.strip_prefix(b"./").unwrap_or(bytes);
+        RepoPath::parse(bytes.strip_suffix(b"/").unwrap_or(bytes)).map_err(|why| {
+            Failure::new(FailureKind::Usage, format!("`{}` is no path in a repository", Escaped(typed.as_bytes())))
+                .because(why)
+                .with_hint("name paths as the report prints them, from the root of the repository")
+        })
+    };
+    typed.iter().map(parse).collect()
 }
 
 /// The Task of an Archive in the project's own store, where what happens to it goes on record. What could not be promoted
@@ -87,7 +114,7 @@ fn taken_over(
     let Selected { digest, record } = &archived.selected;
     promote::check(
         &project.promote_ports(&archived.store),
-        &request(arguments, &archived.selected, project, ViewLimit::default()),
+        &request(arguments, &archived.selected, project, ViewLimit::default())?,
     )?;
     let store = project.create_store()?;
     let entry =

@@ -5,10 +5,12 @@ use isobox_domain::change::ChangeSetRef;
 use isobox_domain::content::{ContentId, ContentRef, hex};
 use isobox_domain::enforcement::{ControlReport, Enforcement};
 use isobox_domain::escape::Escaped;
-use isobox_domain::event::{Event, EventKind, Promoted};
+use isobox_domain::event::{Destination, Event, EventKind, Promoted, standing_promotions};
 use isobox_domain::outcome::{Exit, MemoryScope};
 use isobox_domain::policy::{BackendChoice, EffectivePolicy, WorkspaceKind};
+use isobox_domain::promotion::Selection;
 use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, TaskRecord, WorkspaceFate};
+use isobox_domain::repo_path::RepoPath;
 use isobox_domain::timings::Timings;
 use isobox_domain::v1::ORIGIN_EXTENSION;
 use serde_json::{Map, Value, json};
@@ -214,15 +216,17 @@ pub(crate) fn changes(set: &ChangeSetRef) -> Value {
 
 /// The state of Promotion: of the last one that was made, or that there was none.
 pub(crate) fn promotion(events: &[Event]) -> Value {
-    let last = events.iter().rev().find_map(|event| match &event.kind {
+    let promoted = standing_promotions(events).filter_map(|event| match &event.kind {
         EventKind::Promoted(promoted) => Some((event, promoted)),
         _ => None,
     });
-    last.map_or_else(|| json!({ "state": "not_promoted" }), |(event, promoted)| promoted_document(event, promoted))
+    promoted
+        .last()
+        .map_or_else(|| json!({ "state": "not_promoted" }), |(event, promoted)| promoted_document(event, promoted))
 }
 
 fn promoted_document(event: &Event, promoted: &Promoted) -> Value {
-    json!({
+    let mut document = json!({
         "state": "promoted",
         "promoted_at": event.at.to_string(),
         "repository": bytes(&promoted.host_path),
@@ -230,7 +234,19 @@ fn promoted_document(event: &Event, promoted: &Promoted) -> Value {
         "branch": promoted.branch.as_deref().map(bytes),
         "confirmation": promoted.confirmation.name(),
         "paths": promoted.paths,
-    })
+        "destination": promoted.destination.name(),
+    });
+    if let Some(Selection { only, except }) = &promoted.part {
+        let paths = |paths: &[RepoPath]| paths.iter().map(|path| bytes(path.as_bytes())).collect::<Vec<_>>();
+        document["part"] = json!({ "only": paths(only), "except": paths(except) });
+    }
+    if let Some(made) = promoted.destination.made() {
+        document["made"] = json!(made.to_string());
+    }
+    if let Destination::Branch { name, .. } = &promoted.destination {
+        document["made_branch"] = bytes(name);
+    }
+    document
 }
 
 fn event(event: &Event) -> Value {
@@ -239,6 +255,7 @@ fn event(event: &Event) -> Value {
         EventKind::Rejected { reason } => {
             json!({ "state": "rejected", "rejected_at": event.at.to_string(), "reason": reason })
         }
+        EventKind::Undone => json!({ "state": "undone", "undone_at": event.at.to_string() }),
         EventKind::Pinned => json!({ "state": "pinned", "pinned_at": event.at.to_string() }),
         EventKind::Unpinned => json!({ "state": "unpinned", "unpinned_at": event.at.to_string() }),
         EventKind::Pruned { reason } => {

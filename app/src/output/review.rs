@@ -4,12 +4,12 @@ use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
 use crate::output::stdout::unwritten;
 use crate::output::working::Working;
-use crate::output::{answer, changes};
+use crate::output::{answer, changes, text};
 use crate::use_case::promote::Reviewer;
 use isobox_domain::change::ChangeLine;
 use isobox_domain::escape::Escaped;
 use isobox_domain::event::Confirmation;
-use isobox_domain::promotion::PromotionPlan;
+use isobox_domain::promotion::{Extent, PromotionPlan};
 use isobox_domain::report::{Finding, PromotionReport};
 use std::io::Write;
 
@@ -45,8 +45,13 @@ impl<W: Write> Reviewer for StandardStreams<W> {
         changes::reported(&mut self.out, line, findings).map_err(unwritten)
     }
 
-    fn end(&mut self, report: &PromotionReport) -> Result<(), Failure> {
-        changes::report_totals(&mut self.out, report).map_err(unwritten)
+    fn end(&mut self, report: &PromotionReport, extent: Extent) -> Result<(), Failure> {
+        changes::report_totals(&mut self.out, report).map_err(unwritten)?;
+        if extent.is_all() {
+            return Ok(());
+        }
+        let left = text::counted(extent.left, "changed path");
+        writeln!(self.out, "  {left} left out, which can be promoted later").map_err(unwritten)
     }
 
     fn confirm(&mut self, plan: &PromotionPlan) -> Result<Confirmation, Failure> {

@@ -7,7 +7,7 @@ use crate::output::timings;
 use isobox_domain::change::ChangeSummary;
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::escape::Escaped;
-use isobox_domain::event::{Event, EventKind};
+use isobox_domain::event::{Destination, Event, EventKind};
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
 use std::io::{self, Write};
 
@@ -114,16 +114,32 @@ fn length(artifact: Option<ContentRef>) -> String {
     artifact.map_or("empty".to_owned(), |artifact| text::counted(artifact.length, "byte"))
 }
 
+/// Where a Promotion went, if not into the files alone.
+fn went_to(destination: &Destination) -> String {
+    match destination {
+        Destination::WorkingTree => String::new(),
+        Destination::Index => ", staged".into(),
+        Destination::Commit { made } => format!(", as commit {}", made.short()),
+        Destination::Branch { made, name } => {
+            let name = name.strip_prefix(b"refs/heads/").unwrap_or(name);
+            format!(", as commit {} on branch {}", made.short(), Escaped(name))
+        }
+    }
+}
+
 fn happened(event: &Event) -> String {
     match &event.kind {
         EventKind::Promoted(promoted) => format!(
-            "{} promoted into {} at {} ({}, {})",
+            "{} promoted {}into {} at {} ({}, {}){}",
             event.at,
+            if promoted.part.is_some() { "in part " } else { "" },
             Escaped(&promoted.host_path),
             promoted.commit.short(),
             text::counted(promoted.paths, "path"),
-            promoted.confirmation.name()
+            promoted.confirmation.name(),
+            went_to(&promoted.destination)
         ),
+        EventKind::Undone => format!("{} promotion undone", event.at),
         EventKind::Rejected { reason } => format!("{} rejected: {}", event.at, Escaped(reason.as_bytes())),
         EventKind::Pinned => format!("{} pinned", event.at),
         EventKind::Unpinned => format!("{} unpinned", event.at),

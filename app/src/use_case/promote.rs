@@ -1,23 +1,27 @@
 //! Brings a reviewed Task Result into its trusted repository: plan, report, confirm, re-check, perform, record.
 
+mod extent;
+
 use crate::failure::{Failure, FailureKind, one_line};
 use crate::output::text;
 use crate::use_case::attempt::{Progress, Tell};
 use crate::use_case::list;
-use crate::use_case::report::report;
+use crate::use_case::report::report_chosen;
 use crate::use_case::settle::{self, OpenRecords, Receipt};
 use crate::use_case::view;
 use isobox_domain::change::ChangeLine;
 use isobox_domain::content::ContentId;
 use isobox_domain::event::{Confirmation, Event};
+use isobox_domain::git_oid::GitOid;
 use isobox_domain::policy::ViewLimit;
-use isobox_domain::promotion::{Candidate, PromotionPlan, PromotionRefusal, Repetition, TargetFacts};
+use isobox_domain::promotion::{Candidate, Extent, PromotionPlan, PromotionRefusal, TargetFacts, Way, Wish};
 use isobox_domain::record::TaskRecord;
 use isobox_domain::report::{Finding, PromotionReport};
 use isobox_domain::source::SnapshotDifference;
 use isobox_domain::task_state::Standing;
 use isobox_ports::{
-    Attempts, Clock, IndexMode, ObjectStore, Promotion, RecordLog, RepositoryError, TrustedRepository, Views,
+    Attempts, ChangeLines, Clock, IndexMode, ObjectStore, Promotion, RecordLog, RepositoryError, TrustedRepository,
+    Views,
 };
 
 /// Room for the event of a Promotion and the lane that it goes to, in bytes: an event takes less than 1 MiB.
@@ -40,9 +44,8 @@ pub(crate) struct Ports<'a> {
 pub(crate) struct PromotionRequest {
     pub(crate) digest: ContentId,
     pub(crate) record: TaskRecord,
-    pub(crate) repetition: Repetition,
-    pub(crate) index: IndexMode,
-    pub(crate) extent: Extent,
+    pub(crate) wish: Wish,
+    pub(crate) goal: Goal,
     /// Absolute host path of the store's records directory, any bytes.
     pub(crate) records_directory: Vec<u8>,
     pub(crate) views: ViewLimit,
@@ -52,7 +55,7 @@ pub(crate) struct PromotionRequest {
 
 /// How far to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
+pub(crate) enum Goal {
     /// Check and report; change nothing.
     Rehearse,
     /// All of it.
@@ -65,8 +68,8 @@ pub(crate) trait Reviewer {
     fn begin(&mut self, plan: &PromotionPlan) -> Result<(), Failure>;
     /// Shows one line of the Promotion Report.
     fn line(&mut self, line: &ChangeLine, findings: &[Finding]) -> Result<(), Failure>;
-    /// Shows its totals.
-    fn end(&mut self, report: &PromotionReport) -> Result<(), Failure>;
+    /// Shows its totals, and how much of the result it is.
+    fn end(&mut self, report: &PromotionReport, extent: Extent) -> Result<(), Failure>;
     /// Asks whether to go on; a refusal is a failure.
     fn confirm(&mut self, plan: &PromotionPlan) -> Result<Confirmation, Failure>;
 }
@@ -90,12 +93,13 @@ pub(crate) fn promote(
     let refused = |failure: Failure| {
         failure.while_doing(format!("cannot promote {}", text::attempt(&request.record, Standing::Newest)))
     };
-    let plan = plan(ports, request).map_err(refused)?;
+    let (plan, extent) = plan(ports, request).map_err(refused)?;
     rehearse(ports, &plan).map_err(refused)?;
     reviewer.begin(&plan)?;
-    let totals = report(ports.objects, &request.record, &mut |line, findings| reviewer.line(line, findings))?;
-    reviewer.end(&totals)?;
-    if request.extent == Extent::Rehearse {
+    let each = &mut |line: &ChangeLine, findings: &[Finding]| reviewer.line(line, findings);
+    let totals = report_chosen(ports.objects, &request.record, &plan.chosen, each)?;
+    reviewer.end(&totals, extent)?;
+    if request.goal == Goal::Rehearse {
         return Ok(Promoted::Rehearsed(plan));
     }
     let confirmation = reviewer.confirm(&plan).map_err(refused)?;
@@ -106,27 +110,34 @@ pub(crate) fn promote(
 
 /// Whether a Task Result could be promoted now: nothing is shown or changed.
 pub(crate) fn check(ports: &Ports<'_>, request: &PromotionRequest) -> Result<(), Failure> {
-    let checked = plan(ports, request).and_then(|plan| rehearse(ports, &plan));
+    let checked = plan(ports, request).and_then(|(plan, _)| rehearse(ports, &plan));
     checked.map_err(|failure| failure.while_doing(format!("cannot promote {}", request.record.task)))
 }
 
-fn plan(ports: &Ports<'_>, request: &PromotionRequest) -> Result<PromotionPlan, Failure> {
+fn plan(ports: &Ports<'_>, request: &PromotionRequest) -> Result<(PromotionPlan, Extent), Failure> {
     let events = ports.records.events(&request.digest)?;
     let events: Vec<(ContentId, Event)> = events.into_iter().map(|stored| (stored.id, stored.event)).collect();
     let candidate = Candidate { record: &request.record, id: request.digest, events: &events };
     let source = ports.repository.source()?;
     // A snapshot can be compared with at its own commit alone.
-    candidate.check(&source, request.repetition).map_err(|why| refusal(why, request))?;
-    let snapshot = snapshot(ports, &request.record)?;
-    let target = TargetFacts { source, cleanliness: ports.repository.cleanliness()?, snapshot };
-    PromotionPlan::make(&candidate, &target, request.repetition).map_err(|why| refusal(why, request))
+    let change_set = candidate.check(&source, &request.wish).map_err(|why| refusal(why, request))?;
+    let chosen = candidate.chosen(&request.wish);
+    let extent = extent::extent(ports.objects, &change_set, &chosen)?.map_err(|why| refusal(why, request))?;
+    let is_at_start = source.commit == request.record.source.commit;
+    let snapshot = request.record.artifacts.source_snapshot.as_ref();
+    let expected = match is_at_start {
+        true => extent::expected_state(ports.objects, snapshot, &change_set, &chosen)?,
+        false => None,
+    };
+    let expected = expected.map(|lines| compare(ports, &source.commit, lines)).transpose()?.flatten();
+    let target = TargetFacts { source, cleanliness: ports.repository.cleanliness()?, expected };
+    let plan = PromotionPlan::make(&candidate, &target, &request.wish).map_err(|why| refusal(why, request))?;
+    Ok((plan, extent))
 }
 
-/// Where the repository is not in the state of the snapshot that the Task started from, if it started from one.
-fn snapshot(ports: &Ports<'_>, record: &TaskRecord) -> Result<Option<SnapshotDifference>, Failure> {
-    let Some(snapshot) = &record.artifacts.source_snapshot else { return Ok(None) };
-    let lines = ports.objects.changes(snapshot)?;
-    match ports.repository.compare_snapshot(&record.source.commit, lines) {
+/// Where the repository is not in the state that `lines` make of `commit`.
+fn compare(ports: &Ports<'_>, commit: &GitOid, lines: ChangeLines<'_>) -> Result<Option<SnapshotDifference>, Failure> {
+    match ports.repository.compare_snapshot(commit, lines) {
         Err(RepositoryError::Refused { reason, .. }) => Err(no_snapshot(&reason)),
         compared => Ok(Some(compared?)),
     }
@@ -144,7 +155,9 @@ fn refusal(refusal: PromotionRefusal, request: &PromotionRequest) -> Failure {
     let failure = Failure::new(FailureKind::PromotionRefused, refusal.to_string());
     let failure = failure.with_hint(refusal.hint(&request.record, &request.flags));
     match refusal {
-        PromotionRefusal::Dirty { first, count, .. } | PromotionRefusal::OtherSnapshot { first, count, .. } => {
+        PromotionRefusal::Dirty { first, count, .. }
+        | PromotionRefusal::OtherSnapshot { first, count, .. }
+        | PromotionRefusal::BesidePromoted { first, count, .. } => {
             let rest = count.saturating_sub(first.len() as u64);
             let more = (rest > 0).then(|| format!("… and {rest} more"));
             failure.because(first.into_iter().chain(more).collect::<Vec<_>>().join("\n"))
@@ -155,7 +168,7 @@ fn refusal(refusal: PromotionRefusal, request: &PromotionRequest) -> Failure {
 
 fn rehearse(ports: &Ports<'_>, plan: &PromotionPlan) -> Result<(), Failure> {
     let mut promotion = begin(ports)?;
-    promotion.rehearse(ports.objects.changes(&plan.change_set)?)?;
+    promotion.rehearse(extent::chosen_lines(ports.objects, &plan.change_set, &plan.chosen)?)?;
     Ok(())
 }
 
@@ -176,11 +189,13 @@ fn perform(
     let mut promotion = begin(ports)?;
     // What cannot be put on record is not done.
     ports.attempts.probe(EVENT_ROOM)?;
-    let now = plan(ports, request)?;
+    let (now, extent) = plan(ports, request)?;
     approved.confirm(&now).map_err(|why| refusal(why, request))?;
-    let event = now.event(confirmation, ports.clock.now());
+    let event = now.event(confirmation, extent, None, ports.clock.now());
     let receipt = Receipt { records_directory: request.records_directory.clone(), event: event.clone() }.encode()?;
-    promotion.apply(ports.objects.changes(&now.change_set)?, ports.objects, request.index, &receipt)?;
+    let lines = extent::chosen_lines(ports.objects, &now.change_set, &now.chosen)?;
+    let index = if now.way == Way::WorkingTree { IndexMode::Leave } else { IndexMode::Stage };
+    promotion.apply(lines, ports.objects, index, &receipt)?;
     // From here on the journal stands for the event: whoever finds it appends the event.
     if let Err(error) = ports.records.append(&event) {
         let failure = Failure::from(error).while_doing("the repository was changed, but that is not on record yet");

@@ -18,6 +18,7 @@ mod place;
 mod policy;
 mod preflight;
 mod promote;
+mod promote_parts;
 mod prune;
 mod repair;
 mod schema_checker;

@@ -164,6 +164,8 @@ mod tests {
             branch: None,
             confirmation: crate::event::Confirmation::Flag,
             paths: 1,
+            part: None,
+            destination: Default::default(),
         }));
         let admits = |promotion, events: &[Event]| {
             let filter = Filter { promotion: Some(promotion), ..Filter::default() };

@@ -70,6 +70,31 @@ pub enum PromotionRefusal {
         /// How many there are.
         count: u64,
     },
+    /// A part of the result was promoted before, and the repository has uncommitted changes beside it.
+    #[error(
+        "trusted repository {target} has other uncommitted changes than the part that was promoted before: {}",
+        counted_paths(*count)
+    )]
+    BesidePromoted {
+        /// The target's path, escaped for people.
+        target: String,
+        /// Some of the paths that differ, escaped for people.
+        first: Vec<String>,
+        /// How many there are.
+        count: u64,
+    },
+    /// A name that was given stands for none of the changed paths.
+    #[error("the task changed nothing at {path}")]
+    NotChanged {
+        /// The name, escaped for people.
+        path: String,
+    },
+    /// What was chosen leaves nothing to promote.
+    #[error("there is nothing to promote: every path that was chosen is left out or was promoted before")]
+    NothingChosen,
+    /// A commit cannot hold what the Task started from.
+    #[error("the task started from uncommitted changes, which a branch of its own would lack")]
+    NoCommit,
     /// The result was promoted before.
     #[error("the task was promoted before, into {host_path} at {}", at)]
     PromotedBefore {
@@ -138,6 +163,13 @@ impl PromotionRefusal {
                 "bring these paths back to what they were, then promote again; or `isobox rerun --current --allow-dirty{task}`, \
                  which starts from what is there now"
             ),
+            Self::BesidePromoted { .. } => {
+                "bring these paths back to what they were, or commit what was promoted with them, then promote again"
+                    .into()
+            }
+            Self::NotChanged { .. } => format!("`isobox diff --name-only{task}` prints the paths that it changed"),
+            Self::NothingChosen => "pass --again to promote once more what was promoted before".into(),
+            Self::NoCommit => "promote into the working tree, then commit".into(),
             Self::PromotedBefore { .. } => "pass --again to promote it once more".into(),
             Self::Rejected { .. } => {
                 format!("`isobox rerun{task}` attempts it once more; or pass --again to promote it all the same")

@@ -60,11 +60,30 @@ pub(crate) fn record() -> TaskRecord {
 }
 
 fn target() -> TargetFacts {
-    TargetFacts { source: source(), cleanliness: Cleanliness::Clean, snapshot: None }
+    TargetFacts { source: source(), cleanliness: Cleanliness::Clean, expected: None }
+}
+
+fn wish() -> Wish {
+    Wish { repetition: Repetition::Refused, selection: Selection::default(), way: Way::WorkingTree }
 }
 
 fn plan(record: &TaskRecord, target: &TargetFacts) -> Result<PromotionPlan, PromotionRefusal> {
-    PromotionPlan::make(&Candidate { record, id: ID, events: &[] }, target, Repetition::Refused)
+    PromotionPlan::make(&Candidate { record, id: ID, events: &[] }, target, &wish())
+}
+
+/// That this plan was performed, as the first event about the record.
+fn performed(plan: &PromotionPlan, extent: Extent, made: Option<GitOid>) -> (ContentId, Event) {
+    (ContentId::new([8; 32]), plan.event(Confirmation::Piped, extent, made, at()))
+}
+
+const PART: Extent = Extent { paths: 1, left: 1 };
+
+/// A plan for a part of the result.
+fn part() -> PromotionPlan {
+    let only = vec![crate::repo_path::RepoPath::parse("a").expect("a path")];
+    let selection = Selection { only, ..Selection::default() };
+    let (record, wish) = (record(), Wish { selection, ..wish() });
+    PromotionPlan::make(&Candidate { record: &record, id: ID, events: &[] }, &target(), &wish).expect("a plan")
 }
 
 #[test]
@@ -149,12 +168,12 @@ fn a_dirty_repository_is_refused_listing_what_is_dirty() {
 #[test]
 fn a_promoted_result_is_promoted_again_only_when_asked() {
     let record = record();
-    let event = plan(&record, &target()).expect("a plan").event(Confirmation::Piped, at());
-    let events = [(ContentId::new([8; 32]), event)];
+    let events = [performed(&plan(&record, &target()).expect("a plan"), Extent { paths: 2, left: 0 }, None)];
     let candidate = Candidate { record: &record, id: ID, events: &events };
     let refusal = PromotionRefusal::PromotedBefore { host_path: "/home/ana/app".into(), at: at() };
-    assert_eq!(PromotionPlan::make(&candidate, &target(), Repetition::Refused), Err(refusal));
-    let again = PromotionPlan::make(&candidate, &target(), Repetition::Allowed).expect("a plan");
+    assert_eq!(PromotionPlan::make(&candidate, &target(), &wish()), Err(refusal));
+    let again = Wish { repetition: Repetition::Allowed, ..wish() };
+    let again = PromotionPlan::make(&candidate, &target(), &again).expect("a plan");
     assert_eq!(again.previous, Some(ContentId::new([8; 32])));
 }
 
@@ -169,4 +188,49 @@ fn a_plan_is_not_performed_when_something_approved_changed() {
     assert_eq!(changed(PromotionPlan { commit, ..approved.clone() }), "HEAD of the repository");
     assert_eq!(changed(PromotionPlan { previous: Some(ID), ..approved.clone() }), "what happened to the task");
     assert_eq!(changed(PromotionPlan { record: ContentId::new([0; 32]), ..approved.clone() }), "the task record");
+}
+
+#[test]
+fn the_rest_of_a_result_is_promoted_without_the_part_that_was() {
+    let record = record();
+    let events = [performed(&part(), PART, None)];
+    let candidate = Candidate { record: &record, id: ID, events: &events };
+    let rest = PromotionPlan::make(&candidate, &target(), &wish()).expect("a plan").chosen;
+    let path = |name: &str| crate::repo_path::RepoPath::parse(name).expect("a path");
+    assert_eq!([rest.admits(&path("a")), rest.admits(&path("b"))], [false, true]);
+    let undo = Event { kind: EventKind::Undone, ..events[0].1.clone() };
+    let events = [events[0].clone(), (ContentId::new([10; 32]), undo)];
+    let candidate = Candidate { record: &record, id: ID, events: &events };
+    let whole = PromotionPlan::make(&candidate, &target(), &wish()).expect("a plan").chosen;
+    assert_eq!([whole.admits(&path("a")), whole.admits(&path("b"))], [true, true]);
+}
+
+#[test]
+fn the_rest_of_a_result_is_promoted_where_nothing_but_the_part_is_uncommitted() {
+    let record = record();
+    let events = [performed(&part(), PART, None)];
+    let candidate = Candidate { record: &record, id: ID, events: &events };
+    let first = vec![DirtyEntry { path: b"a".to_vec(), state: DirtyState::Unstaged }];
+    let dirty = |expected| TargetFacts {
+        cleanliness: Cleanliness::Dirty { first: first.clone(), count: 1 },
+        expected: Some(expected),
+        ..target()
+    };
+    assert!(PromotionPlan::make(&candidate, &dirty(SnapshotDifference::default()), &wish()).is_ok());
+    let beside = SnapshotDifference { first: vec![b"c".to_vec()], count: 1 };
+    let refusal =
+        PromotionRefusal::BesidePromoted { target: "/home/ana/app".into(), first: vec!["c".into()], count: 1 };
+    assert_eq!(PromotionPlan::make(&candidate, &dirty(beside), &wish()), Err(refusal));
+}
+
+#[test]
+fn the_rest_of_a_result_is_promoted_onto_the_commit_that_its_part_became() {
+    let record = record();
+    let made = GitOid::Sha1([6; 20]);
+    let events = [performed(&PromotionPlan { way: Way::Commit, ..part() }, PART, Some(made))];
+    let candidate = Candidate { record: &record, id: ID, events: &events };
+    let mut moved = target();
+    assert!(PromotionPlan::make(&candidate, &moved, &wish()).is_err());
+    moved.source.commit = made;
+    assert!(PromotionPlan::make(&candidate, &moved, &wish()).is_ok());
 }

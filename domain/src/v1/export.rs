@@ -2,7 +2,7 @@
 
 use super::{DIFF_FILE, STDERR_FILE, STDOUT_FILE, V1Output, V1Policy, V1Record};
 use crate::content::ContentRef;
-use crate::event::{Confirmation, Event, EventKind};
+use crate::event::{Confirmation, Event, EventKind, standing_promotions};
 use crate::outcome::{Exit, Outcome};
 use crate::record::{TaskRecord, WorkspaceFate};
 use crate::repo_path::RepoPath;
@@ -30,7 +30,7 @@ impl V1Record {
             stderr: output(record.artifacts.stderr, STDERR_FILE),
             diff: output(record.artifacts.patch, DIFF_FILE),
             untracked: Vec::new(),
-            promotion_mode: events.iter().rev().find_map(mode).unwrap_or_default().to_owned(),
+            promotion_mode: standing_promotions(events).filter_map(mode).last().unwrap_or_default().to_owned(),
             changed_files: record.artifacts.change_set.map_or(0, |set| set.summary.changed()),
         }
     }

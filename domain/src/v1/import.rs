@@ -3,7 +3,7 @@
 use super::{V1Record, ending};
 use crate::content::ContentId;
 use crate::enforcement::{Control, ControlReport, Enforcement};
-use crate::event::{Confirmation, Event, EventKind, Promoted};
+use crate::event::{Confirmation, Destination, Event, EventKind, Promoted};
 use crate::git_oid::GitOid;
 use crate::outcome::{Outcome, ResourceUsage};
 use crate::policy::{BackendChoice, BackendName, EffectivePolicy, NetworkAccess, ReuseInput, ReuseKind, SandboxPolicy};
@@ -147,6 +147,8 @@ impl V1Record {
             branch: None,
             confirmation,
             paths: self.changed_files.max(self.untracked.len() as u64),
+            part: None,
+            destination: Destination::WorkingTree,
         };
         let kind = EventKind::Promoted(promoted);
         Some(Event { task: record.task, subject, previous: None, at: record.ended_at, kind })

@@ -63,6 +63,8 @@ pub fn promoted(n: u64, subject: ContentId, previous: Option<ContentId>) -> Even
         branch: None,
         confirmation: Confirmation::Flag,
         paths: n,
+        part: None,
+        destination: Default::default(),
     };
     let task = TaskId::new(n.to_be_bytes());
     Event { task, subject, previous, at: time(n), kind: EventKind::Promoted(promoted) }

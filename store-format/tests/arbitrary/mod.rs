@@ -6,13 +6,14 @@ use isobox_domain::change::{
 };
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
-use isobox_domain::event::{Confirmation, Event, EventKind, Promoted};
+use isobox_domain::event::{Confirmation, Destination, Event, EventKind, Promoted};
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::outcome::{Exit, MemoryScope, Outcome, ResourceUsage};
 use isobox_domain::policy::{
     BackendChoice, BackendName, EffectivePolicy, NetworkAccess, PathMode, ReuseInput, ReuseKind, SandboxPolicy,
     WorkspaceExposure, WorkspaceKind,
 };
+use isobox_domain::promotion::Selection;
 use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, TaskArtifacts, TaskRecord, WorkspaceFate};
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::WorkspaceSource;
@@ -229,19 +230,43 @@ pub(crate) fn record() -> impl Strategy<Value = TaskRecord> {
     )
 }
 
+fn selection() -> impl Strategy<Value = Selection> {
+    let paths = || vec(path(), 0..3);
+    (paths(), paths())
+        .prop_map(|(only, except)| Selection { only, except })
+        .prop_filter("a part leaves something out", |selection| !selection.is_everything())
+}
+
+fn destination() -> impl Strategy<Value = Destination> {
+    prop_oneof![
+        Just(Destination::WorkingTree),
+        Just(Destination::Index),
+        oid().prop_map(|made| Destination::Commit { made }),
+        (oid(), bytes_without_nul()).prop_map(|(made, name)| Destination::Branch { made, name }),
+    ]
+}
+
 pub(crate) fn event() -> impl Strategy<Value = Event> {
     let confirmation =
         select(vec![Confirmation::Interactive, Confirmation::Piped, Confirmation::Flag, Confirmation::Unknown]);
     let promoted = (host_path(), oid(), option::of(bytes_without_nul()), confirmation, any::<u64>()).prop_map(
-        |(host_path, commit, branch, confirmation, paths)| {
-            EventKind::Promoted(Promoted { host_path, commit, branch, confirmation, paths })
+        |(host_path, commit, branch, confirmation, paths)| Promoted {
+            host_path,
+            commit,
+            branch,
+            confirmation,
+            paths,
+            part: None,
+            destination: Destination::WorkingTree,
         },
     );
+    let promoted = (promoted, option::of(selection()), destination())
+        .prop_map(|(promoted, part, destination)| EventKind::Promoted(Promoted { part, destination, ..promoted }));
     let kind = prop_oneof![
         promoted,
         text().prop_map(|reason| EventKind::Rejected { reason }),
         text().prop_map(|reason| EventKind::Pruned { reason }),
-        select(vec![EventKind::Pinned, EventKind::Unpinned]),
+        select(vec![EventKind::Pinned, EventKind::Unpinned, EventKind::Undone]),
     ];
     (any::<[u8; 8]>(), id(), option::of(id()), time(), kind).prop_map(|(task, subject, previous, at, kind)| Event {
         task: TaskId::new(task),

@@ -6,7 +6,7 @@ use isobox_domain::change::{
 };
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
-use isobox_domain::event::{Confirmation, Event, EventKind, Promoted};
+use isobox_domain::event::{Confirmation, Destination, Event, EventKind, Promoted};
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::log::{LeafKind, LogLeaf, TreeHash, TreeHead};
 use isobox_domain::outcome::{Exit, MemoryScope, Outcome, ResourceUsage};
@@ -14,6 +14,7 @@ use isobox_domain::policy::{
     BackendChoice, BackendName, EffectivePolicy, NetworkAccess, PathMode, ReuseInput, ReuseKind, SandboxPolicy,
     WorkspaceExposure,
 };
+use isobox_domain::promotion::Selection;
 use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, TaskArtifacts, TaskRecord, WorkspaceFate};
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::WorkspaceSource;
@@ -212,8 +213,25 @@ pub(crate) fn promoted() -> Event {
             branch: Some(b"refs/heads/main".to_vec()),
             confirmation: Confirmation::Flag,
             paths: 6,
+            part: None,
+            destination: Destination::WorkingTree,
         }),
     }
+}
+
+/// A part of a result, which became a commit on a branch of its own.
+pub(crate) fn promoted_in_part() -> Event {
+    let mut event = promoted();
+    if let EventKind::Promoted(promoted) = &mut event.kind {
+        promoted.paths = 2;
+        promoted.part = Some(Selection { only: vec![path(b"src")], except: vec![path(b"src/generated")] });
+        promoted.destination = Destination::Branch { made: GitOid::Sha1([0x23; 20]), name: b"refs/heads/try".to_vec() };
+    }
+    event
+}
+
+pub(crate) fn undone() -> Event {
+    Event { kind: EventKind::Undone, ..rejected() }
 }
 
 pub(crate) fn rejected() -> Event {

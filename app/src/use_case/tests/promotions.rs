@@ -3,14 +3,14 @@
 use super::attempts::tried;
 use crate::failure::{Failure, FailureKind};
 use crate::use_case::fixture::{FragileStore, World, clock, edit, path, source};
-use crate::use_case::promote::{Extent, Ports, Promoted, PromotionRequest, Reviewer, promote};
+use crate::use_case::promote::{Goal, Ports, Promoted, PromotionRequest, Reviewer, promote};
 use crate::use_case::settle::{self, Receipt, settle};
 use isobox_domain::change::{ChangeLine, Mode};
 use isobox_domain::event::{Confirmation, Event, EventKind};
 use isobox_domain::policy::ViewLimit;
-use isobox_domain::promotion::{PromotionPlan, Repetition};
+use isobox_domain::promotion::{Extent, PromotionPlan, Repetition, Selection, Way, Wish};
 use isobox_domain::report::{Finding, PromotionReport};
-use isobox_ports::{IndexMode, RecordLog, TrustedRepository};
+use isobox_ports::{RecordLog, TrustedRepository};
 
 const CHANGED: &[u8] = b"hello\nchange\n";
 
@@ -31,7 +31,7 @@ impl Reviewer for Person<'_> {
         Ok(())
     }
 
-    fn end(&mut self, report: &PromotionReport) -> Result<(), Failure> {
+    fn end(&mut self, report: &PromotionReport, _: Extent) -> Result<(), Failure> {
         assert_eq!(report.summary().changed(), self.lines);
         Ok(())
     }
@@ -52,9 +52,8 @@ fn request(world: &World) -> PromotionRequest {
     PromotionRequest {
         digest: world.newest(),
         record: world.records()[0].clone(),
-        repetition: Repetition::Refused,
-        index: IndexMode::Leave,
-        extent: Extent::Perform,
+        wish: Wish { repetition: Repetition::Refused, selection: Selection::default(), way: Way::WorkingTree },
+        goal: Goal::Perform,
         records_directory: b"/records".to_vec(),
         views: ViewLimit::default(),
         flags: String::new(),
@@ -127,7 +126,7 @@ fn an_approved_result_is_written_and_the_event_says_how_it_was_approved() {
 #[test]
 fn a_rehearsal_and_a_refusal_change_nothing() {
     let world = world();
-    let rehearsal = PromotionRequest { extent: Extent::Rehearse, ..request(&world) };
+    let rehearsal = PromotionRequest { goal: Goal::Rehearse, ..request(&world) };
     assert!(matches!(promoted(&world, &rehearsal, &mut agreeing()), Ok(Promoted::Rehearsed(_))));
     let mut unwilling = Person { answer: Err(FailureKind::PromotionRefused), ..agreeing() };
     let refused = promoted(&world, &request(&world), &mut unwilling).expect_err("a refusal");
@@ -165,7 +164,8 @@ fn what_happens_to_a_task_while_a_person_thinks_asks_for_another_look() {
     let reject = || {
         world.store.inner.append(&rejection(&world)).expect("appended");
     };
-    let again = PromotionRequest { repetition: Repetition::Allowed, ..request(&world) };
+    let mut again = request(&world);
+    again.wish.repetition = Repetition::Allowed;
     let refused = promoted(&world, &again, &mut Person { meanwhile: &reject, ..agreeing() }).expect_err("a refusal");
     assert_eq!(refused.chain()[1], "what happened to the task changed after the promotion was shown");
     assert_eq!(readme(&world), b"hello\n");

@@ -1,0 +1,110 @@
+//! Which lines of a Change Set a Promotion brings across, and in which state it expects the working tree before.
+
+use crate::failure::{Failure, FailureKind};
+use isobox_domain::change::{Change, ChangeLine, ChangeSetRef};
+use isobox_domain::promotion::{Chosen, Extent, PromotionRefusal};
+use isobox_domain::repo_path::RepoPath;
+use isobox_ports::{Cause, ChangeLines, ObjectStore};
+use std::iter::Peekable;
+
+/// The lines of `change_set` that are brought across.
+pub(super) fn chosen_lines<'a>(
+    objects: &'a dyn ObjectStore,
+    change_set: &ChangeSetRef,
+    chosen: &'a Chosen,
+) -> Result<ChangeLines<'a>, Failure> {
+    let lines = objects.changes(change_set)?;
+    Ok(Box::new(lines.filter(move |line| match line {
+        Ok(ChangeLine::Change(change)) => chosen.admits(&change.path),
+        Ok(ChangeLine::NotCaptured(_)) => false,
+        Err(_) => true,
+    })))
+}
+
+/// How much of `change_set` is brought across; a refusal where that is nothing, or where a name stands for nothing.
+pub(super) fn extent(
+    objects: &dyn ObjectStore,
+    change_set: &ChangeSetRef,
+    chosen: &Chosen,
+) -> Result<Result<Extent, PromotionRefusal>, Failure> {
+    let mut extent = Extent::default();
+    let mut unmatched: Vec<&RepoPath> = chosen.selection.only.iter().chain(&chosen.selection.except).collect();
+    for line in objects.changes(change_set)? {
+        let ChangeLine::Change(change) = line.map_err(unreadable)? else { continue };
+        unmatched.retain(|name| *name != &change.path && !change.path.is_below(name));
+        match (chosen.admits(&change.path), chosen.was_brought(&change.path)) {
+            (true, _) => extent.paths += 1,
+            (false, true) => {}
+            (false, false) => extent.left += 1,
+        }
+    }
+    Ok(match (unmatched.first(), extent.paths) {
+        (Some(name), _) => Err(PromotionRefusal::NotChanged { path: name.to_string() }),
+        (None, 0) => Err(PromotionRefusal::NothingChosen),
+        (None, _) => Ok(extent),
+    })
+}
+
+/// The working tree against the pinned commit as it is expected before a Promotion: the Dirty Source Snapshot that the
+/// Task started from, and on it what earlier Promotions brought. `None`: as the commit is.
+pub(super) fn expected_state<'a>(
+    objects: &'a dyn ObjectStore,
+    snapshot: Option<&ChangeSetRef>,
+    change_set: &ChangeSetRef,
+    chosen: &'a Chosen,
+) -> Result<Option<ChangeLines<'a>>, Failure> {
+    let snapshot = snapshot.map(|snapshot| objects.changes(snapshot)).transpose()?;
+    if chosen.earlier.is_empty() {
+        return Ok(snapshot);
+    }
+    let brought = objects.changes(change_set)?.filter(|line| match line {
+        Ok(ChangeLine::Change(change)) => chosen.was_brought(&change.path),
+        Ok(ChangeLine::NotCaptured(_)) => false,
+        Err(_) => true,
+    });
+    let snapshot: ChangeLines<'a> = snapshot.unwrap_or_else(|| Box::new(std::iter::empty()));
+    Ok(Some(Box::new(Overlay { below: snapshot.peekable(), above: brought.peekable() })))
+}
+
+/// Two Change Sets, the second made on the first, as one. Where both have a path, what was before the first is before both.
+struct Overlay<A: Iterator, B: Iterator> {
+    below: Peekable<A>,
+    above: Peekable<B>,
+}
+
+type Line = Result<ChangeLine, Cause>;
+
+impl<A: Iterator<Item = Line>, B: Iterator<Item = Line>> Iterator for Overlay<A, B> {
+    type Item = Line;
+
+    fn next(&mut self) -> Option<Line> {
+        let (Some(Ok(below)), Some(Ok(above))) = (self.below.peek(), self.above.peek()) else {
+            return self.below.next().or_else(|| self.above.next());
+        };
+        match path_of(below).cmp(path_of(above)) {
+            std::cmp::Ordering::Less => self.below.next(),
+            std::cmp::Ordering::Greater => self.above.next(),
+            std::cmp::Ordering::Equal => Some(joined(self.below.next()?, self.above.next()?)),
+        }
+    }
+}
+
+fn path_of(line: &ChangeLine) -> &[u8] {
+    match line {
+        ChangeLine::Change(change) => change.path.as_bytes(),
+        ChangeLine::NotCaptured(left_out) => &left_out.workspace_path,
+    }
+}
+
+fn joined(below: Line, above: Line) -> Line {
+    match (below?, above?) {
+        (ChangeLine::Change(below), ChangeLine::Change(above)) => {
+            Ok(ChangeLine::Change(Change { before: below.before, ..above }))
+        }
+        (_, above) => Ok(above),
+    }
+}
+
+fn unreadable(cause: Cause) -> Failure {
+    Failure::new(FailureKind::Store, "read the change set of the task").because(cause)
+}
