@@ -11,6 +11,7 @@ mod misunderstood;
 mod policy;
 mod policy_flags;
 mod promote;
+mod require_flag;
 mod store;
 mod telling;
 #[cfg(test)]
@@ -41,6 +42,7 @@ pub(crate) use policy::{
 };
 pub(crate) use policy_flags::PolicyFlags;
 pub(crate) use promote::PromoteArguments;
+pub(crate) use require_flag::RequireFlag;
 pub(crate) use store::{
     RebuildIndexArguments, RepairArguments, StoreArguments, StoreCommand, StoreCompactArguments, StorePinArguments,
     StorePruneArguments, StoreStatArguments,

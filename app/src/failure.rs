@@ -2,6 +2,7 @@
 
 use crate::exit_code::ExitCode;
 use isobox_domain::fact::Refused;
+use isobox_domain::policy::Unmet;
 use isobox_ports::{
     AppendError, ApplyError, Cause, PolicyError, PolicyPinsError, ProjectFilesError, RepositoryError, StoreError,
     StoreErrorKind, UpdateError, WorkspaceError,
@@ -64,12 +65,14 @@ pub(crate) struct Failure {
     pub(crate) source: Option<Cause>,
     /// What to do next.
     pub(crate) hint: Option<String>,
+    /// What is required and not enforced, where that is why.
+    pub(crate) unmet: Vec<Unmet>,
 }
 
 impl Failure {
     /// A failure without a cause.
     pub(crate) fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), source: None, hint: None }
+        Self { kind, message: message.into(), source: None, hint: None, unmet: Vec::new() }
     }
 
     /// Adds why it did not work.
@@ -86,11 +89,11 @@ impl Failure {
         self
     }
 
-    /// The same failure as the cause of `message`: kind and hint stay.
+    /// The same failure as the cause of `message`: kind, hint and what is not enforced stay.
     #[must_use]
     pub(crate) fn while_doing(self, message: impl Into<String>) -> Self {
-        let (kind, hint) = (self.kind, self.hint.clone());
-        Self { kind, message: message.into(), source: Some(Box::new(self)), hint }
+        let (kind, hint, unmet) = (self.kind, self.hint.clone(), self.unmet.clone());
+        Self { kind, message: message.into(), source: Some(Box::new(self)), hint, unmet }
     }
 
     /// The messages of the whole chain, outermost first.

@@ -34,6 +34,7 @@ pub(crate) mod trusted_policy;
 pub(crate) mod update;
 pub(crate) mod verify;
 mod view;
+pub(crate) mod weaker;
 pub(crate) mod workspaces;
 
 #[cfg(test)]

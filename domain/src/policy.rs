@@ -2,15 +2,19 @@
 
 mod beyond;
 pub mod read;
+mod requirement;
 mod resolve;
 mod task_limit;
 mod trust;
+mod unsafe_override;
 mod values;
 mod written;
 
+pub use requirement::{Requirement, Requirements, Unmet};
 pub use resolve::{Capabilities, Refusal, resolve};
 pub use task_limit::TaskLimit;
 pub use trust::{Effect, TrustedPolicies};
+pub use unsafe_override::UnsafeOverride;
 pub use values::Value;
 pub use written::{Widening, WrittenPolicy};
 
@@ -218,6 +222,11 @@ pub struct SandboxPolicy {
     pub read: Vec<Vec<u8>>,
     /// Host assets exposed by explicit choice.
     pub reuse_inputs: Vec<ReuseInput>,
+    /// What has to be enforced, or nothing is started.
+    pub require: Requirements,
+    /// Which keys have a weaker value than the project's policy has, because it was typed so for one session; each once, in
+    /// the order of [`UnsafeOverride::ALL`].
+    pub unsafe_overrides: Vec<UnsafeOverride>,
 }
 
 impl Default for SandboxPolicy {
@@ -231,6 +240,8 @@ impl Default for SandboxPolicy {
             workspace: WorkspaceExposure::ReadWrite,
             read: Vec::new(),
             reuse_inputs: Vec::new(),
+            require: Requirements::default(),
+            unsafe_overrides: Vec::new(),
         }
     }
 }

@@ -4,11 +4,13 @@ use crate::cbor::{Decoder, Encoder, MapEncoder};
 use crate::object::{self, DecodeError, EncodeError, Names};
 use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
 use isobox_domain::policy::{
-    BackendChoice, BackendName, EffectivePolicy, NetworkAccess, PathMode, ReuseInput, ReuseKind, SandboxPolicy,
-    WorkspaceExposure, WorkspaceKind,
+    BackendChoice, BackendName, EffectivePolicy, NetworkAccess, PathMode, Requirement, Requirements, ReuseInput,
+    ReuseKind, SandboxPolicy, UnsafeOverride, WorkspaceExposure, WorkspaceKind,
 };
 
 const KIND: &str = "isobox.policy";
+/// The schema number of a policy with a field that came later, so that an older reader says that it does not know it.
+const EXTENDED: u64 = 2;
 
 const BACKENDS: Names<'_, BackendName> = &[
     (BackendName::Host.name(), BackendName::Host),
@@ -42,7 +44,7 @@ pub fn encode_policy(policy: &EffectivePolicy) -> Result<Vec<u8>, EncodeError> {
 pub fn decode_policy(bytes: &[u8]) -> Result<EffectivePolicy, DecodeError> {
     let mut decoder = Decoder::new(bytes)?;
     let mut map = decoder.map()?;
-    object::open(&mut map, KIND)?;
+    object::open_up_to(&mut map, KIND, EXTENDED)?;
     let policy = EffectivePolicy {
         backend: map.need(2, "the backend")?.named(BACKENDS, "a backend")?,
         asked: decode_asked(map.need(3, "what was asked for")?)?,
@@ -56,8 +58,14 @@ pub fn decode_policy(bytes: &[u8]) -> Result<EffectivePolicy, DecodeError> {
     Ok(policy)
 }
 
+/// Whether the policy has a field that [`EXTENDED`] has and the first schema has not.
+fn is_extended(policy: &EffectivePolicy) -> bool {
+    !policy.asked.require.is_empty() || !policy.asked.unsafe_overrides.is_empty()
+}
+
 fn encode_unchecked(policy: &EffectivePolicy) -> Vec<u8> {
-    object::encode(KIND, |map| {
+    let schema = if is_extended(policy) { EXTENDED } else { object::SCHEMA };
+    object::encode_as(KIND, schema, |map| {
         map.field(2).named(BACKENDS, &policy.backend);
         map.field(3).map(|asked| encode_asked(asked, &policy.asked));
         let controls = map.field(4).array(policy.controls.len());
@@ -83,6 +91,18 @@ fn encode_asked(map: &mut MapEncoder, asked: &SandboxPolicy) {
     asked.reuse_inputs.iter().for_each(|input| {
         inputs.array(2).text(input.kind.name()).text(&input.value);
     });
+    if !asked.require.is_empty() {
+        let require = map.field(12).array(asked.require.as_slice().len());
+        asked.require.as_slice().iter().for_each(|required| {
+            require.text(required.name());
+        });
+    }
+    if !asked.unsafe_overrides.is_empty() {
+        let overrides = map.field(13).array(asked.unsafe_overrides.len());
+        asked.unsafe_overrides.iter().for_each(|override_| {
+            overrides.text(override_.name());
+        });
+    }
 }
 
 fn decode_asked(decoder: &mut Decoder<'_>) -> Result<SandboxPolicy, DecodeError> {
@@ -95,6 +115,8 @@ fn decode_asked(decoder: &mut Decoder<'_>) -> Result<SandboxPolicy, DecodeError>
         workspace: map.need(4, "the exposure")?.named(EXPOSURES, "a workspace exposure")?,
         read: map.need(5, "the readable directories")?.list(|item| item.bytes().map(<[u8]>::to_vec))?,
         reuse_inputs: map.need(6, "the reuse inputs")?.list(decode_reuse_input)?,
+        require: map.find(12)?.map(decode_require).transpose()?.unwrap_or_default(),
+        unsafe_overrides: map.find(13)?.map(decode_overrides).transpose()?.unwrap_or_default(),
     };
     map.end()?;
     Ok(asked)
@@ -104,6 +126,28 @@ fn decode_reuse_input(decoder: &mut Decoder<'_>) -> Result<ReuseInput, DecodeErr
     decoder.array_of(2, "a kind and a value")?;
     let kinds = ReuseKind::ALL.map(|kind| (kind.name(), kind));
     Ok(ReuseInput { kind: decoder.named(&kinds, "a kind of reuse input")?, value: decoder.text()?.to_owned() })
+}
+
+// What is in another order, or there twice, does not encode to the same bytes again.
+fn decode_require(decoder: &mut Decoder<'_>) -> Result<Requirements, DecodeError> {
+    let required = decoder.list(|item| {
+        let name = item.text()?;
+        Requirement::parse(name).map_or_else(|| item.expected("something that can be required"), Ok)
+    })?;
+    Ok(required.into_iter().collect())
+}
+
+fn decode_overrides(decoder: &mut Decoder<'_>) -> Result<Vec<UnsafeOverride>, DecodeError> {
+    let names = UnsafeOverride::ALL.map(|override_| (override_.name(), override_));
+    let mut last = None;
+    decoder.list(|item| {
+        let found = item.named(&names, "what was overridden")?;
+        if last >= Some(found) {
+            return item.expected("overrides in their order, each once");
+        }
+        last = Some(found);
+        Ok(found)
+    })
 }
 
 fn encode_control(encoder: &mut Encoder, report: &ControlReport) {

@@ -68,8 +68,12 @@ fn records_keep_their_bytes() {
 #[test]
 fn policies_keep_their_bytes() {
     let with_workspace = samples::policy().with_workspace(WorkspaceKind::Overlay);
-    let policies =
-        [("policy", samples::policy()), ("policy-bare", samples::bare_policy()), ("policy-workspace", with_workspace)];
+    let policies = [
+        ("policy", samples::policy()),
+        ("policy-bare", samples::bare_policy()),
+        ("policy-workspace", with_workspace),
+        ("policy-required", samples::required_policy()),
+    ];
     for (name, policy) in policies {
         let golden = pinned(&format!("{name}.cbor"), &encode_policy(&policy).expect("encode"));
         assert_eq!(decode_policy(&golden), Ok(policy));

@@ -204,15 +204,27 @@ def controls(value):
     return order
 
 
+def in_order(known):
+    def check(value):
+        found = list_of(one_of(*known))(value)
+        order = [known.index(name) for name in found]
+        need(order and order == sorted(set(order)), "names out of order, or none")
+        return found
+    return check
+
+
 ASKED = fields({
     0: one_of("auto", *BACKENDS), 1: one_of("deny", "inherited"), 2: list_of(text), 3: one_of("backend_default", "inherited"),
     4: one_of("read_write", "read_only"), 5: list_of(data), 6: list_of(pair(one_of(*REUSE_KINDS), text)),
+    may(12): in_order(CONTROLS), may(13): in_order(("backend", "path_mode", "network", "workspace")),
 })
 
 
 def policy(raw):
     table = {2: one_of(*BACKENDS), 3: ASKED, 4: controls, 5: list_of(text), may(6): one_of("copy", "overlay")}
-    return load("isobox.policy", table, raw)
+    value = load("isobox.policy", table, raw, (1, 2))
+    need(value[1] == (2 if value[3].keys() & {12, 13} else 1), "a policy of the wrong schema")
+    return value
 
 
 def part(value):

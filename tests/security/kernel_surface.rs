@@ -41,9 +41,9 @@ fn inside(case: &Case, network: &str, program: &str) -> Option<String> {
         return None;
     }
     let program = format!("{PRELUDE}{program}");
-    let arguments =
-        ["run", "--backend", case.backend.name(), "--network", network, "--", "/usr/bin/python3", "-c", &program];
-    let run = case.project.isobox(&arguments);
+    let flags = ["--backend", case.backend.name(), "--network", network, "--unsafe-network"];
+    let command = ["--", "/usr/bin/python3", "-c", &program];
+    let run = case.project.isobox(&[&["run"], &flags[..], &command].concat());
     assert_eq!(run.code, 0, "{run:?}");
     Some(run.stdout)
 }

@@ -7,6 +7,7 @@ mod kernel_surface;
 mod nothing_is_lost;
 mod promotion_gate;
 mod report_is_complete;
+mod required_controls;
 mod special_files;
 mod storage;
 mod streams;

@@ -1,6 +1,6 @@
 //! The commands that act on tasks.
 
-use super::{Place, TellingFlags, TrustFlag, TurnFlags};
+use super::{Place, RequireFlag, TellingFlags, TrustFlag, TurnFlags};
 use clap::{Args, Subcommand};
 use std::ffi::OsString;
 
@@ -71,6 +71,9 @@ pub(crate) struct RerunArguments {
     /// Whether the project's policy is trusted.
     #[command(flatten)]
     pub(crate) trust: TrustFlag,
+    /// What has to be enforced.
+    #[command(flatten)]
+    pub(crate) require: RequireFlag,
     /// Take along what is not committed: changed, staged and untracked files, but for those that Git ignores
     #[arg(long)]
     pub(crate) allow_dirty: bool,

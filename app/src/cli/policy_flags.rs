@@ -1,7 +1,9 @@
 //! Flags of `isobox run` that mirror the keys of the policy file.
 
 use clap::{Args, ValueEnum};
-use isobox_domain::policy::{BackendChoice, BackendName, NetworkAccess, PathMode, ReuseKind, WorkspaceExposure};
+use isobox_domain::policy::{
+    BackendChoice, BackendName, NetworkAccess, PathMode, ReuseKind, UnsafeOverride, WorkspaceExposure,
+};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -28,6 +30,39 @@ pub(crate) struct PolicyFlags {
     /// Kinds: host_binary, path, env_var, credential_ref, local_integration
     #[arg(long, value_name = "KIND=VALUE", value_parser = parse_reuse_input)]
     pub(crate) reuse_input: Vec<(ReuseKind, OsString)>,
+    /// Which of these flags may be weaker than the project's policy.
+    #[command(flatten)]
+    pub(crate) unsafe_flags: UnsafeFlags,
+}
+
+/// Flags that let another one be weaker than the project's policy.
+#[derive(Clone, Copy, Debug, Default, Args)]
+#[command(next_help_heading = "Policy")]
+pub(crate) struct UnsafeFlags {
+    /// Let --backend contain less than the project's policy says; it is recorded
+    #[arg(long, requires = "backend")]
+    unsafe_backend: bool,
+    /// Let --network reach more than the project's policy says; it is recorded
+    #[arg(long, requires = "network")]
+    unsafe_network: bool,
+    /// Let --path-mode pass on more than the project's policy says; it is recorded
+    #[arg(long, requires = "path_mode")]
+    unsafe_path_mode: bool,
+    /// Let --expose-workspace allow more than the project's policy says; it is recorded
+    #[arg(long, requires = "expose_workspace")]
+    unsafe_workspace: bool,
+}
+
+impl UnsafeFlags {
+    /// Whether a weaker value of this key is meant.
+    pub(crate) const fn allows(self, what: UnsafeOverride) -> bool {
+        match what {
+            UnsafeOverride::Backend => self.unsafe_backend,
+            UnsafeOverride::PathMode => self.unsafe_path_mode,
+            UnsafeOverride::Network => self.unsafe_network,
+            UnsafeOverride::Workspace => self.unsafe_workspace,
+        }
+    }
 }
 
 /// `--backend`.

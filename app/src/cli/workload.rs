@@ -1,6 +1,6 @@
 //! `isobox run` and `isobox tool`.
 
-use super::{GlobalFlags, Place, PolicyFlags, TellingFlags, TrustFlag, TurnFlags, WorkspaceFlag};
+use super::{GlobalFlags, Place, PolicyFlags, RequireFlag, TellingFlags, TrustFlag, TurnFlags, WorkspaceFlag};
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
 
@@ -11,7 +11,8 @@ pub(crate) enum AttemptCommand {
     #[command(after_help = "Examples:\n  \
         isobox run -- ./agent --task 'fix the tests'\n  \
         isobox run --source=/path/to/repository --records=/var/lib/isobox -- make\n  \
-        isobox run --network inherited --retain-workspace -- make\n  \
+        isobox run --network inherited --unsafe-network --retain-workspace -- make\n  \
+        isobox run --require network,processes -- make\n  \
         isobox run --allow-dirty -- make\n  \
         isobox run --max-tasks 4 -- make")]
     Run(RunArguments),
@@ -21,6 +22,7 @@ pub(crate) enum AttemptCommand {
         isobox tool --max-tasks 4 --no-wait -- make test\n  \
         isobox tool --timings -- make test\n  \
         isobox tool --allow-dirty -- make test\n  \
+        isobox tool --require network -- make test\n  \
         isobox tool -- sh -c 'printf \"changed\\n\" > README.md'")]
     Tool(ToolArguments),
 }
@@ -47,6 +49,9 @@ pub(crate) struct RunArguments {
     /// Whether the project's policy is trusted.
     #[command(flatten)]
     pub(crate) trust: TrustFlag,
+    /// What has to be enforced.
+    #[command(flatten)]
+    pub(crate) require: RequireFlag,
     /// What the workspace is made of.
     #[command(flatten)]
     pub(crate) workspace: WorkspaceFlag,
@@ -80,6 +85,9 @@ pub(crate) struct ToolArguments {
     /// Whether the project's policy is trusted.
     #[command(flatten)]
     pub(crate) trust: TrustFlag,
+    /// What has to be enforced.
+    #[command(flatten)]
+    pub(crate) require: RequireFlag,
     /// What the workspace is made of.
     #[command(flatten)]
     pub(crate) workspace: WorkspaceFlag,

@@ -5,7 +5,7 @@ use super::telling::telling;
 use super::workload::{
     Witness, apply_turn, patience, perform, prepare, session_policy, timekeeping, tool_policy, uncommitted,
 };
-use crate::cli::{Place, RerunArguments, TrustFlag};
+use crate::cli::{Place, RerunArguments};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
@@ -42,7 +42,7 @@ pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<Exit
     if arguments.place.source.is_none() {
         require_here(&project).map_err(cannot)?;
     }
-    let mut policy = policy(console, &project, arguments.trust, record)?;
+    let mut policy = policy(console, &project, arguments, record)?;
     apply_turn(&project, arguments.turn, &mut policy)?;
     let telling = telling(console, &project, &policy, &arguments.telling)?;
     laps.end(Phase::Policy);
@@ -110,12 +110,22 @@ fn command(record: &TaskRecord) -> Result<WorkloadCommand, Failure> {
 }
 
 /// What the earlier attempt asked of its Sandbox, as far as it is trusted now; all else is as the project says now.
-fn policy(console: Console, project: &Project, flag: TrustFlag, record: &TaskRecord) -> Result<ProjectPolicy, Failure> {
+fn policy(
+    console: Console,
+    project: &Project,
+    arguments: &RerunArguments,
+    record: &TaskRecord,
+) -> Result<ProjectPolicy, Failure> {
+    let flag = arguments.trust;
     let mut now = match record.kind {
         SandboxKind::ToolCall => tool_policy(console, project, flag)?,
         SandboxKind::Session => session_policy(console, project, flag)?,
     };
     let mut policy = ProjectPolicy { sandbox: record.policy.asked.clone(), ..now.clone() };
+    // To require more takes nothing away from what the earlier attempt could do.
+    for more in [&now.sandbox.require, &arguments.require.requirements()] {
+        policy.sandbox.require.add(more);
+    }
     let refused = |failure: Failure| failure.while_doing(preflight_of(record.kind));
     // Meanwhile the user's own policy may have become narrower.
     require_within(&project.user_policy(), &policy).map_err(refused)?;
@@ -123,6 +133,7 @@ fn policy(console: Console, project: &Project, flag: TrustFlag, record: &TaskRec
     now.sandbox.read = shown_now(project, &now.sandbox.read);
     // The record may be of a policy that is not trusted any more, of flags that were typed once, or of another machine.
     let beyond = policy.beyond(&now);
+    policy.sandbox.unsafe_overrides.retain(|what| beyond.iter().any(|effect| effect.key == what.key()));
     if !beyond.is_empty() && !flag.trust_policy {
         trust::ask_once_more(console, record.task, &beyond).map_err(refused)?;
     }

@@ -123,6 +123,8 @@ for it. Its keys:
                                      read-only
   development_environment.path_mode  which PATH a workload gets
   workspace_source.kind              repository: there is no other yet
+  require                            controls that must be enforced, or nothing
+                                     is started
   credentials.default                none: there is no other yet
   preflight.rules                    what must hold before anything is started
   promotion.mode                     how a result gets into the repository
@@ -149,6 +151,8 @@ An unknown key, a wrong type or a value that is not supported is an error with
 file, line and column. A control that is asked for and cannot be enforced here
 is told before the start, and `isobox show` says for each control whether it was
 enforced, and by what. The flags of `isobox run` change the policy of one
-session; a tool call has none. `isobox policy show --effective` says what holds
-in a project, and why; `isobox policy --help` lists what else can be done.
+session; what is weaker than the file needs --unsafe-network or its like, and is
+recorded. A tool call takes --require alone. `isobox policy show --effective`
+says what holds in a project, and why; `isobox policy --help` lists what else
+can be done.
 ";

@@ -6,11 +6,12 @@ use crate::cli::{PolicyFlags, RunArguments, TellingFlags, ToolArguments, TrustFl
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
+use crate::output::effects::weakened;
 use crate::output::events::Telling;
 use crate::output::{lifecycle, stdout, timings};
 use crate::use_case::attempt::{self, Patience, Retention, TaskRequest, Timekeeping, Uncommitted, preflight_of};
 use crate::use_case::laps::Laps;
-use crate::use_case::{effective_policy, recover, settle};
+use crate::use_case::{effective_policy, recover, settle, weaker};
 use crate::wiring::{Project, Store, absolute, stopwatch};
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::masking;
@@ -32,6 +33,7 @@ pub(super) fn tool(console: Console, arguments: ToolArguments) -> Result<ExitCod
     let command = command(arguments.command)?;
     let project = Project::find(&arguments.place)?;
     let mut policy = tool_policy(console, &project, arguments.trust)?;
+    policy.sandbox.require.add(&arguments.require.requirements());
     apply_turn(&project, arguments.turn, &mut policy)?;
     let telling = telling(console, &project, &policy, &arguments.telling)?;
     laps.end(Phase::Policy);
@@ -54,10 +56,18 @@ pub(super) fn run(console: Console, arguments: RunArguments) -> Result<ExitCode,
     let laps = Laps::start(stopwatch());
     let command = command(arguments.command)?;
     let project = Project::find(&arguments.place)?;
-    let mut policy = session_policy(console, &project, arguments.trust)?;
+    let file = trusted::policy(console, &project, arguments.trust)?;
+    let mut policy = file.clone().map_or_else(|| unwritten_policy(&project), Ok)?;
+    let unsafe_flags = arguments.policy.unsafe_flags;
     apply(arguments.policy, &mut policy.sandbox)?;
+    policy.sandbox.require.add(&arguments.require.requirements());
     policy.tasks = arguments.turn.max_tasks.unwrap_or(policy.tasks);
     effective_policy::require_within(&project.user_policy(), &policy)?;
+    // Where no file says anything, what is typed is the policy, and weakens none.
+    if let Some(file) = &file {
+        let weaker = weaker::note(&mut policy, file, &|what| unsafe_flags.allows(what))?;
+        weaker.iter().for_each(|effect| console.warning(&weakened(effect)));
+    }
     let retention = if arguments.retain_workspace { Retention::Retain } else { Retention::Dispose };
     let telling = telling(console, &project, &policy, &arguments.telling)?;
     if std::io::stdin().is_terminal() {
@@ -100,9 +110,11 @@ fn recorded(project: &Project, command: &WorkloadCommand) -> Result<Vec<Recorded
 
 /// The policy of an agent session: what no file says has its most restrictive value, or what the user's own leaves of it.
 pub(super) fn session_policy(console: Console, project: &Project, flag: TrustFlag) -> Result<ProjectPolicy, Failure> {
-    if let Some(policy) = trusted::policy(console, project, flag)? {
-        return Ok(policy);
-    }
+    trusted::policy(console, project, flag)?.map_or_else(|| unwritten_policy(project), Ok)
+}
+
+/// The policy of a session in a project without one.
+fn unwritten_policy(project: &Project) -> Result<ProjectPolicy, Failure> {
     let mut policy = ProjectPolicy::default();
     project.user_policy().written()?.unwrap_or_default().narrow(&mut policy);
     Ok(policy)

@@ -31,6 +31,15 @@ pub(crate) fn wider(effects: &[Effect]) -> String {
     if is_uncontained(effects) { lines + NOTHING } else { lines }
 }
 
+/// What a session may do beyond the project's policy, because a flag said that this is meant.
+pub(crate) fn weakened(Effect { key, value, was }: &Effect) -> String {
+    let file = was.as_ref().map(brief).unwrap_or_default();
+    format!(
+        "this session is less contained than the project's policy says: `{key}` is {}, and not {file}",
+        brief(value)
+    )
+}
+
 /// What is different from another policy, for the sentence of an error. The verbs stand before the value of either.
 pub(crate) fn differences(effects: &[Effect], [own, other]: [&str; 2]) -> String {
     let changed = effects.iter().filter_map(|Effect { key, value, was }| {

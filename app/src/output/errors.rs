@@ -2,7 +2,9 @@
 
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use serde_json::json;
+use crate::output::record_json::enforcement;
+use isobox_domain::policy::Unmet;
+use serde_json::{Value, json};
 
 /// For people. `error` and `hint` are pairs of escape sequences around the labels.
 pub(crate) fn text(failure: &Failure, error: (String, String), hint: (String, String)) -> String {
@@ -27,15 +29,26 @@ pub(crate) fn indented(message: &str) -> String {
 pub(crate) fn json(failure: &Failure, code: ExitCode) -> String {
     let chain = failure.chain();
     let (message, causes) = chain.split_first().map_or((String::new(), &[][..]), |(first, rest)| (first.clone(), rest));
-    json!({
+    let mut document = json!({
         "schema": "isobox.error/v1",
         "kind": failure.kind.name(),
         "exit_code": code.0,
         "message": message,
         "causes": causes,
         "hint": failure.hint,
-    })
-    .to_string()
+    });
+    if !failure.unmet.is_empty() {
+        document["not_enforced"] = failure.unmet.iter().map(unmet).collect();
+    }
+    document.to_string()
+}
+
+/// What is required of a backend and not enforced by it.
+fn unmet(unmet: &Unmet) -> Value {
+    let mut document = enforcement(&unmet.enforcement);
+    document["required"] = unmet.requirement.name().into();
+    document["backend"] = unmet.backend.name().into();
+    document
 }
 
 #[cfg(test)]

@@ -120,6 +120,8 @@ fn effective_policy(policy: &EffectivePolicy) -> Value {
             "read": asked.read.iter().map(|path| bytes(path)).collect::<Vec<_>>(),
         },
         "reuse_inputs": asked.reuse_inputs.iter().map(|input| json!({ "kind": input.kind.name(), "value": input.value })).collect::<Vec<_>>(),
+        "require": asked.require.as_slice().iter().map(|required| required.name()).collect::<Vec<_>>(),
+        "unsafe_overrides": asked.unsafe_overrides.iter().map(|override_| override_.name()).collect::<Vec<_>>(),
         "enforcement": policy.controls.iter().map(control).collect::<Map<_, _>>(),
         "limitations": policy.limitations,
         "workspace": policy.workspace.map(WorkspaceKind::name),
@@ -127,15 +129,18 @@ fn effective_policy(policy: &EffectivePolicy) -> Value {
 }
 
 fn control(report: &ControlReport) -> (String, Value) {
-    let enforcement = &report.enforcement;
-    let value = match enforcement {
+    (report.control.name().to_owned(), enforcement(&report.enforcement))
+}
+
+/// Whether a control held, and by what or why not.
+pub(crate) fn enforcement(enforcement: &Enforcement) -> Value {
+    match enforcement {
         Enforcement::Enforced { mechanism } => json!({ "status": enforcement.word(), "mechanism": mechanism }),
         Enforcement::PartiallyEnforced { mechanism, reason } => {
             json!({ "status": enforcement.word(), "mechanism": mechanism, "reason": reason })
         }
         Enforcement::NotEnforced { reason } => json!({ "status": enforcement.word(), "reason": reason }),
-    };
-    (report.control.name().to_owned(), value)
+    }
 }
 
 fn workspace(record: &TaskRecord) -> Value {

@@ -65,6 +65,13 @@ pub(crate) fn show(
         let held = wrapped(&text::enforcement(&report.enforcement), CONTROLS, columns);
         field("", format!("{:<12} {held}", report.control.name()))?;
     }
+    let required: Vec<&str> = record.policy.asked.require.as_slice().iter().map(|required| required.name()).collect();
+    if !required.is_empty() {
+        field("required", sentence(&required.join(", ")))?;
+    }
+    for override_ in &record.policy.asked.unsafe_overrides {
+        field("unsafe", sentence(&format!("{}: weaker than the project's policy had it", override_.key())))?;
+    }
     for event in events {
         field("event", sentence(&happened(event)))?;
     }

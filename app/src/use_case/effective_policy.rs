@@ -72,6 +72,7 @@ fn is_written(written: &WrittenPolicy, key: &str) -> bool {
         "network.allow" => written.network_allow.is_some(),
         "filesystem.expose_workspace" => written.workspace.is_some(),
         "filesystem.read" => written.read.is_some(),
+        "require" => written.require.is_some(),
         "preflight.rules" => written.preflight.is_some(),
         "records.views" => written.views.is_some(),
         "tasks.max" => written.tasks.is_some(),

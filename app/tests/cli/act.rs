@@ -242,7 +242,7 @@ fn an_ordinary_user_lists_and_disposes_a_kept_workspace() {
 #[test]
 fn what_was_attempted_once_is_not_attempted_again_beyond_the_users_own_policy() {
     let project = Project::initialised(User::Current);
-    let ran = project.isobox(&["run", "--backend", "host", "--network", "inherited", "--", "true"]);
+    let ran = project.isobox(&["run", "--backend", "host", "--network", "inherited", "--unsafe-network", "--", "true"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     let own = project.home().join(".config/isobox");
     fs::create_dir_all(&own).expect("a folder");

@@ -139,7 +139,11 @@ fn every_shell_completes_commands_flags_and_values() {
         shell.complete("isobox list --state unrev\t", "unreviewed", "STATE");
         shell.complete("isobox list --sort dur\t --since yes\t --limit al\t", "all", "DURATION");
         shell.complete("isobox run --backend ho\t -q -- echo o''ver", "host", "over");
-        shell.complete("isobox run --backend host --network inh\t -q -- echo o''ver", "inherited", "over");
+        shell.complete(
+            "isobox run --backend host --network inh\t --unsafe-net\t -q -- echo o''ver",
+            "inherited",
+            "over",
+        );
     }
 }
 

@@ -13,6 +13,7 @@ impl ProjectPolicy {
             path_mode: Some(known.path_mode),
             network: Some(known.network),
             workspace: Some(known.workspace),
+            require: Some(known.require.clone()),
             ..WrittenPolicy::default()
         };
         let mut keys: Vec<&str> = ceiling.narrow(&mut self.clone()).into_iter().map(|widening| widening.key).collect();

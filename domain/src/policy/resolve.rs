@@ -1,6 +1,7 @@
 //! From what was asked for and what backends can do to what holds, or to a refusal.
 
-use super::{BackendChoice, BackendName, EffectivePolicy, NetworkAccess, SandboxPolicy};
+use super::requirement::unmet;
+use super::{BackendChoice, BackendName, EffectivePolicy, NetworkAccess, SandboxPolicy, Unmet};
 use crate::enforcement::{Control, ControlReport, Enforcement};
 
 /// What one backend can do on this machine, found by trying.
@@ -40,6 +41,14 @@ pub enum Refusal {
         /// Per backend, why not.
         reasons: String,
     },
+    /// Something that is required is not wholly enforced.
+    #[error("not everything that is required is enforced here: {reasons}")]
+    Unmet {
+        /// Per backend that could have been taken, why it was not.
+        reasons: String,
+        /// Everything required that one of them does not enforce.
+        unmet: Vec<Unmet>,
+    },
     /// The policy has `network.allow` rules.
     #[error("`network.allow` cannot be enforced by any runtime backend yet (first rule: `{rule}`)")]
     NetworkAllow {
@@ -55,6 +64,10 @@ impl Refusal {
             Self::BackendUnavailable { backend: BackendName::Bubblewrap, .. } | Self::NoBackend { .. } => {
                 "`isobox doctor` tries what is in the way, and says what to do; `host`, if asked for by name, contains nothing"
             }
+            Self::Unmet { .. } => {
+                "`isobox policy show --effective` shows what is required; ask for less, or for a backend or a machine that \
+                 enforces it"
+            }
             Self::BackendUnavailable { .. } => "ask for `auto` or `bubblewrap`; `host` contains nothing",
             Self::NetworkAllow { .. } => "remove the rules and choose `network.default: deny` or `inherited`",
         }
@@ -64,7 +77,7 @@ impl Refusal {
     pub const fn is_of_this_machine(&self) -> bool {
         match self {
             Self::BackendUnavailable { backend, .. } => matches!(backend, BackendName::Bubblewrap),
-            Self::NoBackend { .. } => true,
+            Self::NoBackend { .. } | Self::Unmet { .. } => true,
             Self::NetworkAllow { .. } => false,
         }
     }
@@ -72,15 +85,16 @@ impl Refusal {
 
 /// Resolves what was asked for against `backends`, in order of preference.
 ///
-/// A named backend is taken or refused; `auto` takes the first that can start and enforces the containment of the
-/// filesystem, never `host`. Resolving what has been resolved gives the same.
+/// A named backend is taken or refused; `auto` takes the first that can start, contains the filesystem and enforces
+/// everything that is required, never `host`. What is enforced in part is not enforced here. Resolving what has been
+/// resolved gives the same.
 pub fn resolve(asked: &SandboxPolicy, backends: &[Capabilities]) -> Result<EffectivePolicy, Refusal> {
     if let Some(rule) = asked.network_allow.first() {
         return Err(Refusal::NetworkAllow { rule: rule.clone() });
     }
     let chosen = match asked.backend {
-        BackendChoice::Named(name) => named(name, backends)?,
-        BackendChoice::Auto => first_that_contains(backends)?,
+        BackendChoice::Named(name) => meets(asked, named(name, backends)?)?,
+        BackendChoice::Auto => first_that_enforces(asked, backends)?,
     };
     Ok(EffectivePolicy {
         backend: chosen.backend,
@@ -89,6 +103,18 @@ pub fn resolve(asked: &SandboxPolicy, backends: &[Capabilities]) -> Result<Effec
         limitations: chosen.limitations.clone(),
         workspace: None,
     })
+}
+
+fn meets<'a>(asked: &SandboxPolicy, backend: &'a Capabilities) -> Result<&'a Capabilities, Refusal> {
+    let unmet = unmet(asked, backend);
+    match unmet.is_empty() {
+        true => Ok(backend),
+        false => Err(Refusal::Unmet { reasons: format!("{}: {}", backend.backend.name(), listed(&unmet)), unmet }),
+    }
+}
+
+fn listed(unmet: &[Unmet]) -> String {
+    unmet.iter().map(Unmet::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn named(name: BackendName, backends: &[Capabilities]) -> Result<&Capabilities, Refusal> {
@@ -101,20 +127,31 @@ fn named(name: BackendName, backends: &[Capabilities]) -> Result<&Capabilities, 
     }
 }
 
-fn first_that_contains(backends: &[Capabilities]) -> Result<&Capabilities, Refusal> {
-    let mut reasons = Vec::new();
+fn first_that_enforces<'a>(asked: &SandboxPolicy, backends: &'a [Capabilities]) -> Result<&'a Capabilities, Refusal> {
+    let (mut reasons, mut unmet_by_any) = (Vec::new(), Vec::new());
     for candidate in backends.iter().filter(|candidate| candidate.backend != BackendName::Host) {
+        let unmet = unmet(asked, candidate);
         let obstacle = match (&candidate.unavailable, candidate.enforcement(Control::Filesystem)) {
-            (Some(reason), _) => reason.as_str(),
-            (None, Some(Enforcement::Enforced { .. })) => return Ok(candidate),
-            (None, _) => "it does not contain the filesystem here",
+            (Some(reason), _) => reason.clone(),
+            (None, Some(Enforcement::Enforced { .. })) if unmet.is_empty() => return Ok(candidate),
+            (None, Some(Enforcement::Enforced { .. })) => {
+                let obstacle = listed(&unmet);
+                unmet_by_any.extend(unmet);
+                obstacle
+            }
+            (None, _) => "it does not contain the filesystem here".to_owned(),
         };
         reasons.push(format!("{}: {obstacle}", candidate.backend.name()));
     }
-    Err(Refusal::NoBackend { reasons: reasons.join("; ") })
+    let reasons = reasons.join("; ");
+    Err(match unmet_by_any.is_empty() {
+        true => Refusal::NoBackend { reasons },
+        false => Refusal::Unmet { reasons, unmet: unmet_by_any },
+    })
 }
 
-fn under_policy(report: &ControlReport, asked: &SandboxPolicy) -> ControlReport {
+/// What a backend reports of a control, as it holds under `asked`.
+pub(super) fn under_policy(report: &ControlReport, asked: &SandboxPolicy) -> ControlReport {
     let enforcement = match (asked.network, report.control, &report.enforcement) {
         (NetworkAccess::Inherited, Control::Network, _) => {
             Enforcement::NotEnforced { reason: "the policy lets the workload use the host's network".to_owned() }

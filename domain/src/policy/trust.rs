@@ -70,11 +70,12 @@ impl TrustedPolicies {
 }
 
 /// The keys, by how much they can weaken a Sandbox: the last one most.
-const BY_WEIGHT: [&str; 10] = [
+const BY_WEIGHT: [&str; 11] = [
     "tasks.max",
     "records.views",
     "preflight.rules",
     "tool_call.enabled",
+    "require",
     "filesystem.expose_workspace",
     "development_environment.path_mode",
     "filesystem.read",

@@ -53,7 +53,7 @@ impl BackendChoice {
 
 impl ProjectPolicy {
     /// Every key that has more than one value, with the value that holds.
-    pub fn values(&self) -> [(&'static str, Value); 10] {
+    pub fn values(&self) -> [(&'static str, Value); 11] {
         let sandbox = &self.sandbox;
         let views = match self.views {
             ViewLimit::Newest(count) => count.to_string(),
@@ -62,6 +62,7 @@ impl ProjectPolicy {
         let word = |word: &str| Value::Word(word.to_owned());
         let allow = sandbox.network_allow.iter().map(|rule| quoted(rule.as_bytes()));
         let read = sandbox.read.iter().map(|path| quoted(path));
+        let required = sandbox.require.as_slice().iter().map(|required| required.name().to_owned());
         let rules = self.preflight.iter().map(|rule| rule.name().to_owned());
         [
             ("tool_call.enabled", Value::Word((self.tool_calls == ToolCalls::Enabled).to_string())),
@@ -71,6 +72,7 @@ impl ProjectPolicy {
             ("network.allow", Value::List(allow.collect())),
             ("filesystem.expose_workspace", word(sandbox.workspace.name())),
             ("filesystem.read", Value::List(read.collect())),
+            ("require", Value::List(required.collect())),
             ("preflight.rules", Value::List(rules.collect())),
             ("records.views", Value::Word(views)),
             ("tasks.max", Value::Word(self.tasks.to_string())),
@@ -91,7 +93,7 @@ mod tests {
         let mut policy = ProjectPolicy::default();
         let entries: [&[u8]; 5] = [b"/a", b"/a\", \"/b", b"/a, /b]\nx", b" ", b"\\x22"];
         policy.sandbox.read = entries.map(<[u8]>::to_vec).to_vec();
-        let [.., (_, value), _, _, _] = policy.values();
+        let [.., (_, value), _, _, _, _] = policy.values();
         let expected = r#"["/a", "/a\x22, \x22/b", "/a, /b]\nx", " ", "\\x22"]"#;
         assert_eq!(value.to_string(), expected);
         for (key, value) in policy.values() {

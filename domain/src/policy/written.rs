@@ -1,8 +1,8 @@
 //! What a policy file says, key by key, and what a user's own file leaves of what a project's asks for.
 
 use super::{
-    BackendChoice, BackendName, NetworkAccess, PathMode, ProjectPolicy, SandboxPolicy, TaskLimit, ToolCalls, ViewLimit,
-    WorkspaceExposure,
+    BackendChoice, BackendName, NetworkAccess, PathMode, ProjectPolicy, Requirements, SandboxPolicy, TaskLimit,
+    ToolCalls, ViewLimit, WorkspaceExposure,
 };
 use crate::preflight::PreflightRule;
 
@@ -23,6 +23,8 @@ pub struct WrittenPolicy {
     pub workspace: Option<WorkspaceExposure>,
     /// `filesystem.read`.
     pub read: Option<Vec<Vec<u8>>>,
+    /// `require`.
+    pub require: Option<Requirements>,
     /// `preflight.rules`, with those that always hold.
     pub preflight: Option<Vec<PreflightRule>>,
     /// `records.views`.
@@ -52,6 +54,8 @@ impl WrittenPolicy {
                 workspace: self.workspace.unwrap_or(sandbox.workspace),
                 read: self.read.unwrap_or(sandbox.read),
                 reuse_inputs: sandbox.reuse_inputs,
+                require: self.require.unwrap_or(sandbox.require),
+                unsafe_overrides: sandbox.unsafe_overrides,
             },
             preflight: self.preflight.unwrap_or(preflight),
             views: self.views.unwrap_or(views),
@@ -80,6 +84,7 @@ impl WrittenPolicy {
         note("network.default", lower(&mut sandbox.network, self.network, &NetworkAccess::ALL));
         let exposures = [WorkspaceExposure::ReadOnly, WorkspaceExposure::ReadWrite];
         note("filesystem.expose_workspace", lower(&mut sandbox.workspace, self.workspace, &exposures));
+        note("require", self.require.as_ref().is_some_and(|require| sandbox.require.add(require)));
         note("records.views", lower_views(&mut asked.views, self.views));
         note("preflight.rules", add_rules(&mut asked.preflight, self.preflight.as_deref()));
         note("tasks.max", asked.tasks.lower(self.tasks));
@@ -133,6 +138,7 @@ fn add_rules(asked: &mut Vec<PreflightRule>, ceiling: Option<&[PreflightRule]>) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::Requirement;
 
     const CHOICES: [BackendChoice; 4] = [
         BackendChoice::Auto,
@@ -185,6 +191,17 @@ mod tests {
         let before = narrow.clone();
         assert_eq!(ceiling.narrow(&mut narrow), []);
         assert_eq!(narrow, before);
+    }
+
+    #[test]
+    fn what_a_ceiling_requires_is_required_besides_what_a_project_does() {
+        let of = |names: &[&str]| names.iter().filter_map(|name| Requirement::parse(name)).collect::<Requirements>();
+        let ceiling = WrittenPolicy { require: Some(of(&["network", "ipc"])), ..WrittenPolicy::default() };
+        let mut asked = ProjectPolicy::default();
+        asked.sandbox.require = of(&["limits", "network"]);
+        assert_eq!(ceiling.narrow(&mut asked), [Widening { key: "require" }]);
+        assert_eq!(asked.sandbox.require, of(&["network", "ipc", "limits"]));
+        assert_eq!(ceiling.narrow(&mut asked), []);
     }
 
     #[test]

@@ -10,8 +10,8 @@ use isobox_domain::event::{Confirmation, Destination, Event, EventKind, Promoted
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::outcome::{Exit, MemoryScope, Outcome, ResourceUsage};
 use isobox_domain::policy::{
-    BackendChoice, BackendName, EffectivePolicy, NetworkAccess, PathMode, ReuseInput, ReuseKind, SandboxPolicy,
-    WorkspaceExposure, WorkspaceKind,
+    BackendChoice, BackendName, EffectivePolicy, NetworkAccess, PathMode, Requirement, ReuseInput, ReuseKind,
+    SandboxPolicy, UnsafeOverride, WorkspaceExposure, WorkspaceKind,
 };
 use isobox_domain::promotion::Selection;
 use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, TaskArtifacts, TaskRecord, WorkspaceFate};
@@ -84,16 +84,24 @@ fn asked() -> impl Strategy<Value = SandboxPolicy> {
         select(vec![WorkspaceExposure::ReadWrite, WorkspaceExposure::ReadOnly]),
         vec(any::<Vec<u8>>(), 0..3),
         vec(input, 0..3),
+        vec(select(Requirement::all().collect::<Vec<_>>()), 0..3),
+        subsequence(UnsafeOverride::ALL.to_vec(), 0..=UnsafeOverride::ALL.len()),
     )
-        .prop_map(|(backend, network, network_allow, path_mode, workspace, read, reuse_inputs)| SandboxPolicy {
-            backend,
-            network,
-            network_allow,
-            path_mode,
-            workspace,
-            read,
-            reuse_inputs,
-        })
+        .prop_map(
+            |(backend, network, network_allow, path_mode, workspace, read, reuse_inputs, require, overrides)| {
+                SandboxPolicy {
+                    backend,
+                    network,
+                    network_allow,
+                    path_mode,
+                    workspace,
+                    read,
+                    reuse_inputs,
+                    require: require.into_iter().collect(),
+                    unsafe_overrides: overrides,
+                }
+            },
+        )
 }
 
 pub(crate) fn policy() -> impl Strategy<Value = EffectivePolicy> {

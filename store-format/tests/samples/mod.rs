@@ -11,8 +11,8 @@ use isobox_domain::git_oid::GitOid;
 use isobox_domain::log::{LeafKind, LogLeaf, TreeHash, TreeHead};
 use isobox_domain::outcome::{Exit, MemoryScope, Outcome, ResourceUsage};
 use isobox_domain::policy::{
-    BackendChoice, BackendName, EffectivePolicy, NetworkAccess, PathMode, ReuseInput, ReuseKind, SandboxPolicy,
-    WorkspaceExposure,
+    BackendChoice, BackendName, EffectivePolicy, NetworkAccess, PathMode, Requirement, ReuseInput, ReuseKind,
+    SandboxPolicy, UnsafeOverride, WorkspaceExposure,
 };
 use isobox_domain::promotion::Selection;
 use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, TaskArtifacts, TaskRecord, WorkspaceFate};
@@ -54,6 +54,7 @@ pub(crate) fn policy() -> EffectivePolicy {
             workspace: WorkspaceExposure::ReadOnly,
             read: vec![b"/opt/go".to_vec(), b"/opt/\xff".to_vec()],
             reuse_inputs: ReuseKind::ALL.map(|kind| ReuseInput { kind, value: "välue".into() }).to_vec(),
+            ..SandboxPolicy::default()
         },
         controls: vec![
             ControlReport {
@@ -72,6 +73,14 @@ pub(crate) fn policy() -> EffectivePolicy {
         limitations: vec!["The host kernel is shared.".into()],
         workspace: None,
     }
+}
+
+/// A policy under which something was required, and something weaker than the project's policy.
+pub(crate) fn required_policy() -> EffectivePolicy {
+    let mut policy = policy();
+    policy.asked.require = Requirement::all().collect();
+    policy.asked.unsafe_overrides = UnsafeOverride::ALL.to_vec();
+    policy
 }
 
 /// A policy with nothing in it.

@@ -6,14 +6,14 @@ use super::suggestion::nearest;
 use super::tree::{Key, Node, Value, shown};
 use isobox_domain::policy::read::expand_home;
 use isobox_domain::policy::{
-    BackendChoice, BackendName, NetworkAccess, PathMode, TaskLimit, ToolCalls, ViewLimit, WorkspaceExposure,
-    WrittenPolicy,
+    BackendChoice, BackendName, NetworkAccess, PathMode, Requirement, Requirements, TaskLimit, ToolCalls, ViewLimit,
+    WorkspaceExposure, WrittenPolicy,
 };
 use isobox_domain::preflight::PreflightRule;
 
 /// Every key: the sections, and the keys in them. The keys that are no section are in the section without a name.
 const KEYS: [(&str, &[&str]); 11] = [
-    ("", &["api_version", "kind", "runtime_backend"]),
+    ("", &["api_version", "kind", "runtime_backend", "require"]),
     ("tool_call", &["enabled"]),
     ("development_environment", &["path_mode"]),
     ("workspace_source", &["kind"]),
@@ -127,6 +127,7 @@ fn written(file: &File<'_>, found: &mut Mistakes) -> WrittenPolicy {
         network_allow: found.key(file.field("network", "allow"), network_rules),
         workspace: found.key(file.field("filesystem", "expose_workspace"), |field| field.one_of(&exposures)),
         read: found.key(file.field("filesystem", "read"), read_paths),
+        require: found.key(file.field("", "require"), require),
         preflight: found.key(file.field("preflight", "rules"), preflight),
         views: found.key(file.field("records", "views"), views),
         tasks: found.key(file.field("tasks", "max"), task_limit),
@@ -167,17 +168,28 @@ fn read_path(item: Field<'_>) -> Read<Vec<u8>> {
     }
 }
 
+fn require(field: Field<'_>) -> Read<Requirements> {
+    let known: Vec<(&str, Requirement)> = Requirement::all().map(|known| (known.name(), known)).collect();
+    Ok(each_once(field, &known)?.into_iter().collect())
+}
+
 fn preflight(field: Field<'_>) -> Read<Vec<PreflightRule>> {
     let known = PreflightRule::ALL.map(|rule| (rule.name(), rule));
+    Ok(PreflightRule::in_force(&each_once(field, &known)?))
+}
+
+/// The entries of a list, each being one of `known` and none there twice.
+fn each_once<T: Copy + PartialEq>(field: Field<'_>, known: &[(&str, T)]) -> Read<Vec<T>> {
     let mut chosen = Vec::new();
     for item in field.items()? {
-        let rule = item.one_of(&known)?;
-        if chosen.contains(&rule) {
-            return Err(PolicyProblem::at(item.node.position, format!("the rule `{}` is there twice", rule.name())));
+        let entry = item.one_of(known)?;
+        if chosen.contains(&entry) {
+            let name = known.iter().find(|(_, value)| *value == entry).map_or("", |(name, _)| name);
+            return Err(PolicyProblem::at(item.node.position, format!("`{name}` is there twice")));
         }
-        chosen.push(rule);
+        chosen.push(entry);
     }
-    Ok(PreflightRule::in_force(&chosen))
+    Ok(chosen)
 }
 
 fn views(field: Field<'_>) -> Read<ViewLimit> {

@@ -1,6 +1,7 @@
 use super::*;
+use isobox_domain::enforcement::Control;
 use isobox_domain::policy::{
-    BackendChoice, BackendName, NetworkAccess, PathMode, SandboxPolicy, TaskLimit, ToolCalls, ViewLimit,
+    BackendChoice, BackendName, NetworkAccess, PathMode, Requirement, SandboxPolicy, TaskLimit, ToolCalls, ViewLimit,
     WorkspaceExposure,
 };
 use isobox_domain::preflight::PreflightRule;
@@ -47,7 +48,7 @@ fn every_key_has_its_effect() {
         development_environment:\n  path_mode: inherited\nworkspace_source: {kind: repository}\n\
         network:\n  default: inherited\n  allow: [\"api.example.com:443\"]\n\
         filesystem:\n  expose_workspace: read_only\n  read:\n    - ~/.rustup\n    - /opt/go\n\
-        credentials: {default: none}\npreflight: {rules: []}\npromotion: {mode: manual}\nrecords: {views: 0}\n\
+        credentials: {default: none}\nrequire: [ipc, network]\npreflight: {rules: []}\npromotion: {mode: manual}\nrecords: {views: 0}\n\
         tasks: {max: 3}\n";
     let expected = ProjectPolicy {
         tool_calls: ToolCalls::Enabled,
@@ -58,7 +59,8 @@ fn every_key_has_its_effect() {
             path_mode: PathMode::Inherited,
             workspace: WorkspaceExposure::ReadOnly,
             read: vec![b"~/.rustup".to_vec(), b"/opt/go".to_vec()],
-            reuse_inputs: Vec::new(),
+            require: [Control::Network, Control::Ipc].map(Requirement::Control).into_iter().collect(),
+            ..SandboxPolicy::default()
         },
         preflight: vec![PreflightRule::BackendStarts, PreflightRule::StoreWritable],
         views: ViewLimit::Newest(0),
@@ -137,7 +139,7 @@ fn wrong_types_and_unsupported_values_are_told_apart() {
             26,
             "`workspace_source.kind: directory` is not available: workspaces are made from repositories alone in this version",
         ),
-        ("preflight: {rules: [backend_starts, backend_starts]}", 37, "the rule `backend_starts` is there twice"),
+        ("preflight: {rules: [backend_starts, backend_starts]}", 37, "`backend_starts` is there twice"),
     ] {
         let (line, found_column, found_problem, _) = mistake(body);
         assert_eq!((line, found_column, &*found_problem), (3, column, problem), "{body}");

@@ -58,7 +58,11 @@ fn is_candidate(choice: BackendChoice, name: BackendName) -> bool {
 }
 
 fn refused(refusal: Refusal) -> Failure {
-    Failure::new(FailureKind::General, refusal.to_string()).with_hint(refusal.hint())
+    let failure = Failure::new(FailureKind::General, refusal.to_string()).with_hint(refusal.hint());
+    match refusal {
+        Refusal::Unmet { unmet, .. } => Failure { unmet, ..failure },
+        _ => failure,
+    }
 }
 
 /// Looks at the Preflight Rules that are in force.

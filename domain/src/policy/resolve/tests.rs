@@ -1,7 +1,7 @@
 //! The laws of resolving.
 
 use super::*;
-use crate::policy::{PathMode, WorkspaceExposure};
+use crate::policy::{PathMode, Requirement, WorkspaceExposure};
 use proptest::prelude::*;
 
 fn enforced() -> Enforcement {
@@ -82,6 +82,50 @@ fn inherited_network_is_never_called_enforced() {
     assert_eq!(words, Ok(expected));
 }
 
+fn requiring(names: &[&str]) -> SandboxPolicy {
+    let require = names.iter().map(|name| Requirement::parse(name).expect("a name")).collect();
+    SandboxPolicy { require, ..SandboxPolicy::default() }
+}
+
+#[test]
+fn what_is_required_and_not_enforced_refuses_with_every_reason() {
+    let mut bubblewrap = capabilities(BackendName::Bubblewrap, &enforced());
+    bubblewrap.controls[8].enforcement = nothing();
+    let mut landlock = capabilities(BackendName::Landlock, &partial());
+    landlock.controls[0].enforcement = enforced();
+    let asked = requiring(&["limits", "filesystem"]);
+    let refused = resolve(&asked, &[bubblewrap, landlock.clone()]).expect_err("a refusal");
+    let message = "not everything that is required is enforced here: bubblewrap: `limits` is not enforced: no kernel \
+                   support; landlock: `limits` is enforced in part alone: udp";
+    assert_eq!(refused.to_string(), message);
+    let Refusal::Unmet { unmet, .. } = refused else { panic!("{refused}") };
+    assert_eq!(
+        unmet.iter().map(|unmet| unmet.backend).collect::<Vec<_>>(),
+        [BackendName::Bubblewrap, BackendName::Landlock]
+    );
+    let named = SandboxPolicy { backend: BackendChoice::Named(BackendName::Landlock), ..asked };
+    assert!(matches!(resolve(&named, &[landlock]), Err(Refusal::Unmet { unmet, .. }) if unmet.len() == 1));
+}
+
+#[test]
+fn auto_takes_the_first_backend_that_enforces_what_is_required() {
+    let mut bubblewrap = capabilities(BackendName::Bubblewrap, &enforced());
+    bubblewrap.controls[8].enforcement = partial();
+    let backends = [bubblewrap, capabilities(BackendName::Landlock, &enforced())];
+    let chosen = |asked| resolve(&asked, &backends).map(|effective| effective.backend);
+    assert_eq!(chosen(SandboxPolicy::default()), Ok(BackendName::Bubblewrap));
+    assert_eq!(chosen(requiring(&["limits"])), Ok(BackendName::Landlock));
+}
+
+#[test]
+fn a_network_that_is_inherited_meets_no_requirement_of_it() {
+    let asked = SandboxPolicy { network: NetworkAccess::Inherited, ..requiring(&["network"]) };
+    assert!(matches!(
+        resolve(&asked, &[capabilities(BackendName::Bubblewrap, &enforced())]),
+        Err(Refusal::Unmet { .. })
+    ));
+}
+
 fn strength(enforcement: &Enforcement) -> u8 {
     match enforcement {
         Enforcement::Enforced { .. } => 2,
@@ -117,13 +161,17 @@ fn any_policy() -> impl Strategy<Value = SandboxPolicy> {
     let network = prop::sample::select(&NetworkAccess::ALL[..]);
     let allow = prop::collection::vec("[a-z]{1,8}", 0..2);
     let path_mode = prop::sample::select(&PathMode::ALL[..]);
-    (backend, network, allow, path_mode).prop_map(|(backend, network, network_allow, path_mode)| SandboxPolicy {
-        backend,
-        network,
-        network_allow,
-        path_mode,
-        workspace: WorkspaceExposure::ReadOnly,
-        ..SandboxPolicy::default()
+    let require = prop::collection::vec(prop::sample::select(Requirement::all().collect::<Vec<_>>()), 0..3);
+    (backend, network, allow, path_mode, require).prop_map(|(backend, network, network_allow, path_mode, require)| {
+        SandboxPolicy {
+            backend,
+            network,
+            network_allow,
+            path_mode,
+            workspace: WorkspaceExposure::ReadOnly,
+            require: require.into_iter().collect(),
+            ..SandboxPolicy::default()
+        }
     })
 }
 
@@ -148,6 +196,16 @@ proptest! {
             for report in &effective.controls {
                 let claimed = backend.and_then(|backend| backend.enforcement(report.control));
                 prop_assert!(claimed.is_some_and(|claimed| strength(&report.enforcement) <= strength(claimed)));
+            }
+        }
+    }
+
+    #[test]
+    fn whatever_starts_enforces_everything_that_is_required(asked in any_policy(), backends in any_capabilities()) {
+        if let Ok(effective) = resolve(&asked, &backends) {
+            for Requirement::Control(control) in asked.require.as_slice() {
+                let report = effective.controls.iter().find(|report| report.control == *control);
+                prop_assert!(report.is_some_and(|report| report.enforcement.is_enforced()));
             }
         }
     }

@@ -1,0 +1,130 @@
+//! What has to be enforced, or nothing is started.
+
+use super::{BackendName, Capabilities, SandboxPolicy};
+use crate::enforcement::{Control, Enforcement};
+use std::fmt;
+
+/// One thing that has to be enforced: an entry of `require`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Requirement {
+    /// A control.
+    Control(Control),
+}
+
+impl Requirement {
+    /// Everything that can be required, in the order in which it is shown.
+    pub fn all() -> impl Iterator<Item = Self> + Clone {
+        Control::ALL.into_iter().map(Self::Control)
+    }
+
+    /// The name in policies, records and output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Control(control) => control.name(),
+        }
+    }
+
+    /// What has this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::all().find(|known| known.name() == name)
+    }
+}
+
+/// What is required, each once and in one order, however it was written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Requirements(Vec<Requirement>);
+
+impl Requirements {
+    /// What is required, in the order of [`Requirement::all`].
+    pub fn as_slice(&self) -> &[Requirement] {
+        &self.0
+    }
+
+    /// Whether nothing is.
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Requires what `others` do as well; whether that is more.
+    pub fn add(&mut self, others: &Self) -> bool {
+        let is_more = others.0.iter().any(|other| !self.0.contains(other));
+        let both = std::mem::take(&mut self.0);
+        *self = both.into_iter().chain(others.0.iter().copied()).collect();
+        is_more
+    }
+}
+
+impl FromIterator<Requirement> for Requirements {
+    fn from_iter<I: IntoIterator<Item = Requirement>>(found: I) -> Self {
+        let mut found: Vec<Requirement> = found.into_iter().collect();
+        found.sort();
+        found.dedup();
+        Self(found)
+    }
+}
+
+/// Something required that a backend does not enforce, or not wholly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmet {
+    /// The backend.
+    pub backend: BackendName,
+    /// What is required.
+    pub requirement: Requirement,
+    /// What the backend does about it.
+    pub enforcement: Enforcement,
+}
+
+impl fmt::Display for Unmet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.requirement.name();
+        match &self.enforcement {
+            Enforcement::Enforced { mechanism } => write!(f, "`{name}` is enforced: {mechanism}"),
+            Enforcement::PartiallyEnforced { reason, .. } => write!(f, "`{name}` is enforced in part alone: {reason}"),
+            Enforcement::NotEnforced { reason } => write!(f, "`{name}` is not enforced: {reason}"),
+        }
+    }
+}
+
+/// What of `asked.require` the backend does not wholly enforce under `asked`.
+pub(super) fn unmet(asked: &SandboxPolicy, backend: &Capabilities) -> Vec<Unmet> {
+    let of = |requirement: &Requirement| Unmet {
+        backend: backend.backend,
+        requirement: *requirement,
+        enforcement: enforcement(*requirement, asked, backend),
+    };
+    let required = asked.require.as_slice().iter().map(of);
+    required.filter(|required| !required.enforcement.is_enforced()).collect()
+}
+
+fn enforcement(requirement: Requirement, asked: &SandboxPolicy, backend: &Capabilities) -> Enforcement {
+    let Requirement::Control(control) = requirement;
+    let report = backend.controls.iter().find(|report| report.control == control);
+    match report {
+        Some(report) => super::resolve::under_policy(report, asked).enforcement,
+        None => Enforcement::NotEnforced { reason: "the runtime backend says nothing about it".to_owned() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(names: &[&str]) -> Requirements {
+        names.iter().map(|name| Requirement::parse(name).expect("a name")).collect()
+    }
+
+    #[test]
+    fn what_is_required_is_each_once_and_in_one_order() {
+        assert_eq!(of(&["network", "filesystem", "network"]), of(&["filesystem", "network"]));
+        assert_eq!(Requirement::parse("netwrk"), None);
+    }
+
+    #[test]
+    fn adding_takes_nothing_away_and_says_whether_it_is_more() {
+        let mut required = of(&["network"]);
+        assert!(!required.add(&of(&["network"])) && !required.add(&Requirements::default()));
+        assert_eq!(required, of(&["network"]));
+        assert!(required.add(&of(&["ipc"])));
+        assert_eq!(required, of(&["network", "ipc"]));
+    }
+}
