@@ -1,8 +1,9 @@
 //! One combination of Runtime Backend and user, on which a promise is tested from outside.
 
-use crate::{Outcome, Project, User};
+use crate::{Machine, Outcome, Project, User, outcome};
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 /// The backends that a promise is tested on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,17 +31,23 @@ pub struct Case {
     pub project: Project,
     /// The backend.
     pub backend: Backend,
+    machine: Machine,
 }
 
 impl Case {
     /// A fresh project of `user`.
     pub fn new(user: User, backend: Backend) -> Self {
-        Self { project: Project::initialised(user), backend }
+        Self::on(user, backend, Machine::Whole)
+    }
+
+    /// A fresh project of `user` on a machine that lacks something.
+    pub fn on(user: User, backend: Backend, machine: Machine) -> Self {
+        Self { project: Project::initialised(user), backend, machine }
     }
 
     /// A fresh project of the same user, on the same backend.
     pub fn another(&self) -> Self {
-        Self::new(self.project.user(), self.backend)
+        Self::on(self.project.user(), self.backend, self.machine)
     }
 
     /// Runs a shell script as the workload of `isobox run`.
@@ -52,7 +59,12 @@ impl Case {
     pub fn run_command(&self, command: &[&str]) -> Outcome {
         let mut arguments = vec!["run", "--backend", self.backend.name(), "--"];
         arguments.extend(command);
-        self.project.isobox(&arguments)
+        self.output(self.project.isobox_command(&arguments))
+    }
+
+    /// What comes of a command on the machine of this case.
+    pub fn output(&self, command: Command) -> Outcome {
+        outcome(self.machine.output(command).expect("run a command"))
     }
 
     /// Runs a script whose code is 0, captured without complaint.

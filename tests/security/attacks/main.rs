@@ -1,0 +1,104 @@
+//! Promise: what a record calls enforced holds against attacks from inside, and what does not hold is called so.
+//!
+//! One file a control. Each attack is a test of its own on every backend, as root and as an ordinary user; one more test
+//! a control and backend looks whether the report is too modest: where it admits a gap, an attack has to get through it.
+
+mod attack;
+mod canary;
+mod credentials;
+mod environment;
+mod filesystem;
+mod inside;
+mod ipc;
+mod network;
+mod privileges;
+mod processes;
+mod report;
+mod syscalls;
+
+use attack::{Attack, Verdict};
+use isobox_tests::{Backend, Case, Machine, User, ignored, users};
+use libtest_mimic::{Arguments, Failed, Trial};
+use report::Reported;
+
+/// The attacks on each control, by its name in records.
+const CONTROLS: [(&str, &[Attack]); 8] = [
+    ("filesystem", filesystem::ATTACKS),
+    ("network", network::ATTACKS),
+    ("processes", processes::ATTACKS),
+    ("privileges", privileges::ATTACKS),
+    ("syscalls", syscalls::ATTACKS),
+    ("ipc", ipc::ATTACKS),
+    ("environment", environment::ATTACKS),
+    ("credentials", credentials::ATTACKS),
+];
+
+/// Where attacks are tried: what tests are called after, the backend, and what the machine lacks.
+const PLACES: [(&str, Backend, Machine); 2] =
+    [("bubblewrap", Backend::Bubblewrap, Machine::Whole), ("host", Backend::Host, Machine::Whole)];
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let mut trials = Vec::new();
+    for (place, backend, machine) in PLACES {
+        for user in users() {
+            let case = move || Case::on(*user, backend, machine);
+            for (control, attacks) in CONTROLS {
+                let title = |name: &str| format!("{control}::{name}::{place}::{}", called(*user));
+                trials.extend(attacks.iter().map(|attack| {
+                    let title = title(attack.name);
+                    Trial::test(title.clone(), move || is_held_or_admitted(&title, control, attack, &case()))
+                }));
+                trials.push(Trial::test(title("is_not_called_weaker_than_it_is"), move || {
+                    is_not_too_modest(control, attacks, &case())
+                }));
+            }
+        }
+    }
+    if inside::PYTHON_IS_MISSING.as_ref().is_some_and(|reason| {
+        ignored("attacks from inside", reason);
+        true
+    }) {
+        trials.clear();
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+const fn called(user: User) -> &'static str {
+    match user {
+        User::Current => "the_one_who_tests",
+        User::Ordinary => "an_ordinary_user",
+    }
+}
+
+/// Whoever gets through a control that is said to be enforced, or by a way that its report does not name, is a fault.
+fn is_held_or_admitted(title: &str, control: &str, attack: &Attack, case: &Case) -> Result<(), Failed> {
+    let verdict = attack.try_on(case)?;
+    let reported = Reported::of(control, case);
+    match (&verdict, &reported) {
+        (Verdict::Untried(reason), _) => ignored(title, reason),
+        (Verdict::GotThrough(what), Reported::Enforced) => {
+            return Err(format!("{control} is reported as enforced, and {what}").into());
+        }
+        (Verdict::GotThrough(what), Reported::Partially(reason)) if !attack.is_named_in(reason) => {
+            return Err(format!("{what}, and of {control} it is only said: {reason}").into());
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Whoever admits a gap that no attack finds deceives as well.
+fn is_not_too_modest(control: &str, attacks: &[Attack], case: &Case) -> Result<(), Failed> {
+    let mut stopped = Vec::new();
+    for attack in attacks {
+        let case = case.another();
+        match (attack.try_on(&case)?, Reported::of(control, &case)) {
+            (_, Reported::Enforced) | (Verdict::GotThrough(_), _) => return Ok(()),
+            (Verdict::Stopped(how), _) => stopped.push(format!("{}: {how}", attack.name)),
+            (Verdict::Untried(_), _) => {}
+        }
+    }
+    let reported = Reported::of(control, case);
+    Err(format!("{control} is reported as {reported:?}, and every attack was stopped: {stopped:#?}").into())
+}

@@ -1,0 +1,62 @@
+//! Machines that lack something, made of this one by a system call filter around a program and all that it starts.
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    apply_filter,
+};
+use std::collections::BTreeMap;
+use std::io;
+use std::process::{Command, Output};
+
+/// What a machine lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Machine {
+    /// Nothing that this one has.
+    Whole,
+    /// User namespaces: nobody makes one, as where `user.max_user_namespaces` is 0.
+    WithoutUserNamespaces,
+    /// Landlock: its calls are unknown, as before Linux 5.13 or where it is not built in.
+    WithoutLandlock,
+}
+
+/// clone(2) and unshare(2) with this flag make a user namespace. clone3(2) has it in memory, where no filter looks: it is
+/// unknown, and the C library falls back to the other two.
+const USER_NAMESPACE: u64 = 0x1000_0000;
+
+impl Machine {
+    /// Runs a command on it to its end, and returns what it printed.
+    pub fn output(self, mut command: Command) -> io::Result<Output> {
+        let filters = match self {
+            Self::Whole => return command.output(),
+            Self::WithoutUserNamespaces => without_user_namespaces()?,
+            Self::WithoutLandlock => unknown(&[444, 445, 446])?,
+        };
+        // A filter holds for a thread and what it starts, and cannot be taken off again.
+        let running = std::thread::spawn(move || {
+            filters.iter().try_for_each(|filter| apply_filter(filter)).map_err(io::Error::other)?;
+            command.output()
+        });
+        running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+fn without_user_namespaces() -> io::Result<Vec<BpfProgram>> {
+    let flag =
+        SeccompCondition::new(0, SeccompCmpArgLen::Qword, SeccompCmpOp::MaskedEq(USER_NAMESPACE), USER_NAMESPACE);
+    let rule = SeccompRule::new(vec![flag.map_err(io::Error::other)?]).map_err(io::Error::other)?;
+    let calls = [nix::libc::SYS_clone, nix::libc::SYS_unshare].map(|call| (call, vec![rule.clone()]));
+    let mut filters = vec![filter(calls.into(), nix::libc::ENOSPC)?];
+    filters.extend(unknown(&[nix::libc::SYS_clone3])?);
+    Ok(filters)
+}
+
+fn unknown(calls: &[i64]) -> io::Result<Vec<BpfProgram>> {
+    Ok(vec![filter(calls.iter().map(|call| (*call, Vec::new())).collect(), nix::libc::ENOSYS)?])
+}
+
+fn filter(rules: BTreeMap<i64, Vec<SeccompRule>>, errno: i32) -> io::Result<BpfProgram> {
+    let architecture = std::env::consts::ARCH.try_into().map_err(io::Error::other)?;
+    let refusal = SeccompAction::Errno(errno.unsigned_abs());
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refusal, architecture).map_err(io::Error::other)?;
+    filter.try_into().map_err(io::Error::other)
+}
