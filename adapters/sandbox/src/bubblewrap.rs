@@ -106,6 +106,7 @@ impl BubblewrapBackend {
             directory: view::WORKSPACE.as_bytes().to_vec(),
             arguments: Vec::new(),
             environment: Vec::new(),
+            enclosure: None,
         };
         let mount = WorkspaceMount::Directory { host_path: view.host_path.to_owned() };
         let recipe = self.recipe(&view, plan, &mount).map_err(|error| reason_of(&error))?;
@@ -121,7 +122,8 @@ impl BubblewrapBackend {
         let arguments = options::command_line();
         let way_back = guard_devices().map_err(io_error("show the host's devices read-only"))?;
         let backend = BackendName::Bubblewrap;
-        let recipe = Recipe { backend, program, arguments, descriptors, plan, written: None, way_back };
+        let recipe =
+            Recipe { backend, program, arguments, descriptors, namespaces: None, plan, written: None, way_back };
         match mount {
             WorkspaceMount::Directory { .. } => Ok(recipe),
             WorkspaceMount::Overlay(overlay) => on_overlay(recipe, overlay),
@@ -231,6 +233,7 @@ fn plan(request: &LaunchRequest<'_>) -> Plan {
         directory,
         arguments: request.command.arguments().to_vec(),
         environment: environment::inside(request),
+        enclosure: None,
     }
 }
 

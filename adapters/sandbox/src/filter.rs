@@ -76,6 +76,30 @@ const TERMINAL_INJECTION: [u64; 2] = [0x5412, 0x541c];
 /// The address families a workload may use. All others are refused: vsock, packet, Bluetooth, and whatever comes.
 const FAMILIES: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
+/// Without a mount namespace every Unix socket of the host has its name, and nothing but this keeps a workload from it.
+const FAMILIES_ALONE: [i32; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+
+/// Kinds of Unix socket whose pairs cannot be told to talk to somebody else. See unix(7).
+const BOUND_PAIRS: [i32; 2] = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
+const KIND_MASK: i32 = 0xf;
+
+/// What an IPC namespace would keep apart.
+const IPC: [i64; 13] = [
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+];
+
 /// Multipath TCP is not seen by rules on TCP. `IPPROTO_MPTCP` of linux/in.h.
 const MPTCP: i32 = 262;
 
@@ -83,16 +107,42 @@ fn architecture() -> io::Result<TargetArch> {
     std::env::consts::ARCH.try_into().map_err(io::Error::other)
 }
 
-/// The filters, each as an array of the kernel's `struct sock_filter`. A system call passes if all let it pass. A process of a foreign
-/// architecture is killed.
-pub(crate) fn programs() -> io::Result<Vec<Vec<u8>>> {
-    let rules = [(absent(), libc::ENOSYS), (forbidden()?, libc::EPERM), (sockets()?, libc::EPROTONOSUPPORT)];
+/// How much is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Strictness {
+    /// What a Sandbox in namespaces of its own does not need.
+    InNamespaces,
+    /// Besides, what its namespaces would keep apart, and every socket but pairs.
+    AloneDenyingNetwork,
+    /// The same, with sockets for the host's network.
+    AloneOnHostNetwork,
+}
+
+/// The filters, each as an array of the kernel's `struct sock_filter`. A system call passes if all let it pass. A process of
+/// a foreign architecture is killed.
+pub(crate) fn programs(strictness: Strictness) -> io::Result<Vec<Vec<u8>>> {
+    Ok(compiled(strictness)?.iter().map(encode).collect())
+}
+
+/// Puts this process and all that it starts under the filters. It can gain no privileges any more.
+pub(crate) fn apply(strictness: Strictness) -> io::Result<()> {
+    compiled(strictness)?.iter().try_for_each(|program| seccompiler::apply_filter(program).map_err(io::Error::other))
+}
+
+fn compiled(strictness: Strictness) -> io::Result<Vec<BpfProgram>> {
+    let mut forbidden = forbidden()?;
+    if strictness != Strictness::InNamespaces {
+        forbidden.extend(IPC.map(|call| (call, Vec::new())));
+        // Whoever has the same user has limits that are not the workload's business, and no namespace hides them.
+        forbidden.insert(libc::SYS_prlimit64, vec![rule(vec![(0, SeccompCmpOp::Ne, 0)])?]);
+    }
+    let rules = [(absent(), libc::ENOSYS), (forbidden, libc::EPERM), (sockets(strictness)?, libc::EPROTONOSUPPORT)];
     let mut programs = Vec::new();
     for (rules, errno) in rules {
-        programs.push(encode(&compile(rules, errno)?));
+        programs.push(compile(rules, errno)?);
     }
     #[cfg(target_arch = "x86_64")]
-    programs.push(encode(&no_x32()));
+    programs.push(no_x32());
     Ok(programs)
 }
 
@@ -128,11 +178,27 @@ fn any_bit_of(flags: &[i32]) -> io::Result<Vec<SeccompRule>> {
     flags.iter().map(flag_is_set).collect()
 }
 
-fn sockets() -> io::Result<Rules> {
-    let is_other = FAMILIES.iter().map(|family| (0, SeccompCmpOp::Ne, u64::from(family.unsigned_abs()))).collect();
-    let is_other = rule(is_other)?;
+fn sockets(strictness: Strictness) -> io::Result<Rules> {
+    let is_none_of = |families: &[i32]| {
+        rule(families.iter().map(|family| (0, SeccompCmpOp::Ne, u64::from(family.unsigned_abs()))).collect())
+    };
     let is_mptcp = rule(vec![(2, SeccompCmpOp::Eq, u64::from(MPTCP.unsigned_abs()))])?;
-    Ok(Rules::from([(libc::SYS_socket, vec![is_other.clone(), is_mptcp]), (libc::SYS_socketpair, vec![is_other])]))
+    let sockets = match strictness {
+        Strictness::InNamespaces => vec![is_none_of(&FAMILIES)?, is_mptcp],
+        Strictness::AloneOnHostNetwork => vec![is_none_of(&FAMILIES_ALONE)?, is_mptcp],
+        Strictness::AloneDenyingNetwork => Vec::new(),
+    };
+    let pairs = match strictness {
+        Strictness::InNamespaces => vec![is_none_of(&FAMILIES)?],
+        _ => [vec![is_none_of(&[libc::AF_UNIX])?], kinds_that_find_others()?].concat(),
+    };
+    Ok(Rules::from([(libc::SYS_socket, sockets), (libc::SYS_socketpair, pairs)]))
+}
+
+fn kinds_that_find_others() -> io::Result<Vec<SeccompRule>> {
+    let others = (0..=KIND_MASK).filter(|kind| !BOUND_PAIRS.contains(kind));
+    let mask = u64::from(KIND_MASK.unsigned_abs());
+    others.map(|kind| rule(vec![(1, SeccompCmpOp::MaskedEq(mask), u64::from(kind.unsigned_abs()))])).collect()
 }
 
 /// A rule that holds if all conditions on 32-bit arguments (index, comparison, value) do.

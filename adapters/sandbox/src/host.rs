@@ -62,6 +62,7 @@ impl RuntimeBackend for HostBackend {
             program: c"/proc/self/exe".to_owned(),
             arguments: stage_arguments(),
             descriptors: Vec::new(),
+            namespaces: None,
             plan: plan(request),
             written: None,
             way_back: None,
@@ -85,6 +86,7 @@ fn plan(request: &LaunchRequest<'_>) -> Plan {
         directory,
         arguments: request.command.arguments().to_vec(),
         environment: environment(request, &own),
+        enclosure: None,
     }
 }
 

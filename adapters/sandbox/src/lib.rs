@@ -1,21 +1,24 @@
-//! Runtime Backends for this machine: `host`, which contains nothing and says so, and `bubblewrap`; and the Stage that
-//! starts the Workload Command in both.
+//! Runtime Backends for this machine: `landlock` and `bubblewrap`, and `host`, which contains nothing and says so; and the
+//! Stage that starts the Workload Command in all of them.
 //!
 //! Whoever links this crate calls [`stage::enter_if_asked`] first thing in `main`: a Sandbox starts the same program again.
 
 #![allow(unsafe_code, reason = "namespaces, descriptors and processes have no safe interface everywhere")]
 
 mod bubblewrap;
+mod capabilities;
 mod descriptors;
 mod environment;
 mod filter;
 mod host;
+mod landlock;
 mod memory;
 mod obstacles;
 mod overlay;
 mod overlays;
 mod probe;
 mod protocol;
+mod signals;
 mod spawn;
 pub mod stage;
 mod supervision;
@@ -24,4 +27,5 @@ mod view;
 pub use bubblewrap::BubblewrapBackend;
 pub use descriptors::close_on_exec_from;
 pub use host::HostBackend;
+pub use landlock::LandlockBackend;
 pub use probe::{BackendsProbe, SandboxProbe};

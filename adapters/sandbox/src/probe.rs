@@ -2,7 +2,7 @@
 
 mod cgroups;
 mod child;
-mod landlock;
+pub(crate) mod landlock;
 mod namespaces;
 
 use crate::bubblewrap::BubblewrapBackend;

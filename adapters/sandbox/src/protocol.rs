@@ -1,11 +1,15 @@
 //! What isobox and its own processes tell each other: plans in files, and messages over a socket.
 
 mod channel;
+mod enclosure;
+mod encoding;
 mod mounting;
 
 pub(crate) use channel::{Channel, Received};
+pub(crate) use enclosure::{Enclosure, Inside, OwnNetwork, Privileges, Rule, Use};
 pub(crate) use mounting::Mounting;
 
+use encoding::{put_all, put_option, take, take_all, take_number, take_option};
 use isobox_domain::outcome::Exit;
 use isobox_ports::EndCause;
 use std::os::fd::RawFd;
@@ -45,6 +49,8 @@ pub(crate) struct Plan {
     pub(crate) arguments: Vec<Vec<u8>>,
     /// Every variable as `NAME=value`.
     pub(crate) environment: Vec<Vec<u8>>,
+    /// The walls that the Stage makes itself; `None` if it is started inside of some, or has none.
+    pub(crate) enclosure: Option<Enclosure>,
 }
 
 impl Plan {
@@ -57,6 +63,7 @@ impl Plan {
         put_all(&mut bytes, std::slice::from_ref(&self.directory));
         put_all(&mut bytes, &self.arguments);
         put_all(&mut bytes, &self.environment);
+        put_option(&mut bytes, self.enclosure.as_ref(), Enclosure::put);
         bytes
     }
 
@@ -69,32 +76,9 @@ impl Plan {
         };
         let directory = take_all(&mut bytes)?.pop()?;
         let (arguments, environment) = (take_all(&mut bytes)?, take_all(&mut bytes)?);
-        bytes.is_empty().then_some(Self { reach, directory, arguments, environment })
+        let enclosure = take_option(&mut bytes, Enclosure::take)?;
+        bytes.is_empty().then_some(Self { reach, directory, arguments, environment, enclosure })
     }
-}
-
-// A list is its length, then each item after its own length; lengths are 8 bytes, little endian.
-fn put_all(bytes: &mut Vec<u8>, items: &[Vec<u8>]) {
-    bytes.extend((items.len() as u64).to_le_bytes());
-    for item in items {
-        bytes.extend((item.len() as u64).to_le_bytes());
-        bytes.extend(item);
-    }
-}
-
-fn take_all(bytes: &mut &[u8]) -> Option<Vec<Vec<u8>>> {
-    let count = take_number(bytes)?;
-    (0..count).map(|_| take_number(bytes).and_then(|length| take(bytes, length)).map(<[u8]>::to_vec)).collect()
-}
-
-fn take_number(bytes: &mut &[u8]) -> Option<u64> {
-    Some(u64::from_le_bytes(take(bytes, 8)?.try_into().ok()?))
-}
-
-fn take<'a>(bytes: &mut &'a [u8], length: u64) -> Option<&'a [u8]> {
-    let (taken, rest) = bytes.split_at_checked(usize::try_from(length).ok()?)?;
-    *bytes = rest;
-    Some(taken)
 }
 
 /// How the Stage saw the workload end.
@@ -194,6 +178,7 @@ mod tests {
             directory: b"/workspace/\xff".to_vec(),
             arguments: vec![b"sh".to_vec(), Vec::new(), b"\n\xfe".to_vec()],
             environment: vec![b"A=b=c".to_vec()],
+            enclosure: None,
         };
         assert_eq!(Plan::decode(&plan.encode()), Some(plan.clone()));
         let encoded = plan.encode();

@@ -1,5 +1,9 @@
 //! Starting a program with exactly the descriptors it is meant to have.
 
+mod nested;
+
+pub(crate) use nested::Namespaces;
+
 use crate::descriptors::close_on_exec_from;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn};
@@ -10,15 +14,24 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 /// Starts `program` in a process group of its own, with an empty environment, default signals, and `descriptors` as its
-/// descriptors 0, 1, 2, … and no others.
+/// descriptors 0, 1, 2, … and no others. With `namespaces`, it is the first process of those, and of a session.
 ///
 /// It costs the same however big this process is: the child shares its memory until it executes.
-pub(crate) fn spawn(program: &CStr, arguments: &[CString], descriptors: Vec<OwnedFd>) -> io::Result<Pid> {
+pub(crate) fn spawn(
+    program: &CStr,
+    arguments: &[CString],
+    descriptors: Vec<OwnedFd>,
+    namespaces: Option<&Namespaces>,
+) -> io::Result<Pid> {
     close_on_exec_from(3)?;
     // Above every number that a child's descriptor is given, so that none is overwritten before it was duplicated.
     let above = RawFd::try_from(descriptors.len()).map_err(io::Error::other)?;
     let moved_up = |descriptor| moved_up(descriptor, above);
     let descriptors = descriptors.into_iter().map(moved_up).collect::<io::Result<Vec<_>>>()?;
+    if let Some(namespaces) = namespaces {
+        let numbers: Vec<_> = descriptors.iter().map(AsRawFd::as_raw_fd).collect();
+        return nested::spawn(namespaces, program, arguments, &numbers);
+    }
     let mut actions = PosixSpawnFileActions::init()?;
     for (place, descriptor) in (0..).zip(&descriptors) {
         actions.add_dup2(descriptor.as_raw_fd(), place)?;

@@ -5,12 +5,14 @@
 
 mod confinement;
 pub(crate) mod devices;
+pub(crate) mod enclosure;
 pub(crate) mod mounter;
 mod tree;
 mod workload;
 
 use crate::descriptors::close_on_exec_from;
 use crate::protocol::{CONTROL_FD, Channel, Message, PLAN_FD, Plan, Reach, Report, STAGE_NAME};
+use enclosure::Ruleset;
 use isobox_domain::outcome::Exit;
 use isobox_ports::EndCause;
 use nix::fcntl::{FcntlArg, fcntl};
@@ -74,14 +76,15 @@ fn run() -> io::Result<Infallible> {
     if plan.reach == Reach::Tree {
         prctl::set_child_subreaper(true)?;
     }
-    if plan.reach == Reach::Namespace {
-        confinement::verify()?;
+    let ruleset = plan.enclosure.as_ref().map(|enclosure| enclosure::enter(enclosure, &control)).transpose()?;
+    if plan.reach == Reach::Namespace || plan.enclosure.is_some() {
+        confinement::verify(plan.reach)?;
     }
     control.send(&Message::Ready.encode())?;
     if control.receive()?.is_none() {
         std::process::exit(0);
     }
-    let report = perform(&plan, &control, &children)?;
+    let report = perform(&plan, ruleset, &control, &children)?;
     control.send(&Message::Ended(report).encode())?;
     std::process::exit(0);
 }
@@ -112,10 +115,10 @@ fn enter(directory: &[u8]) -> Result<(), String> {
 }
 
 /// Runs the workload to its end, and ends whatever it left.
-fn perform(plan: &Plan, control: &Channel, children: &SignalFd) -> io::Result<Report> {
+fn perform(plan: &Plan, ruleset: Option<Ruleset>, control: &Channel, children: &SignalFd) -> io::Result<Report> {
     // Not before: the Workspace is filled while the Sandbox comes up.
     let started = match enter(&plan.directory) {
-        Ok(()) => workload::start(&plan.arguments, &plan.environment)?,
+        Ok(()) => workload::start(&plan.arguments, &plan.environment, ruleset)?,
         Err(refusal) => Started::Nothing(EndCause::NotExecutable(refusal)),
     };
     let cause = match started {

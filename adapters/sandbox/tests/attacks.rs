@@ -1,4 +1,4 @@
-//! A hostile workload tries to get out of a real Sandbox of `bubblewrap`.
+//! A hostile workload tries to get out of a real Sandbox of each backend that contains it.
 //!
 //! The program of this test is its own workload: started again inside, it makes the system calls of an attack and prints
 //! what the kernel answered.
@@ -10,7 +10,7 @@ use isobox_domain::enforcement::{Control, Enforcement};
 use isobox_domain::outcome::Exit;
 use isobox_domain::policy::{NetworkAccess, WorkspaceExposure};
 use isobox_ports::{EndCause, RuntimeBackend, WorkspaceMount};
-use isobox_sandbox::BubblewrapBackend;
+use isobox_sandbox::{BubblewrapBackend, LandlockBackend};
 use libtest_mimic::{Arguments, Failed, Trial};
 use stand::{SELF_INSIDE, Stand};
 use std::io::{Read, Write};
@@ -65,27 +65,32 @@ fn main() {
 
 fn run_attacks() {
     let arguments = Arguments::from_args();
-    let backend = Arc::new(BubblewrapBackend::new());
+    let bubblewrap = on("bubblewrap", Arc::new(BubblewrapBackend::new()));
+    let landlock = on("landlock", Arc::new(LandlockBackend::new()));
+    libtest_mimic::run(&arguments, bubblewrap.into_iter().chain(landlock).collect()).exit();
+}
+
+/// Every attack, in a directory and on an overlay.
+fn on(name: &'static str, backend: Arc<dyn RuntimeBackend>) -> Vec<Trial> {
     let capabilities = backend.capabilities();
     let is_fresh = capabilities.enforcement(Control::Processes).is_some_and(Enforcement::is_enforced);
-    let obstacle = |name: &str| match &capabilities.unavailable {
-        None if !is_fresh && NEED_FRESH_PROC.contains(&name) => Some("the kernel refuses a fresh /proc".to_owned()),
+    let obstacle = |attack: &str| match &capabilities.unavailable {
+        None if !is_fresh && NEED_FRESH_PROC.contains(&attack) => Some("the kernel refuses a fresh /proc".to_owned()),
         other => other.clone(),
     };
-    let in_directory = |&(name, attack): &(&'static str, Attack)| {
+    let in_directory = |&(title, attack): &(&'static str, Attack)| {
         let backend = Arc::clone(&backend);
         let test = move || attack(&mut Stand::new(&*backend)?);
-        trial(name, obstacle(name), test)
+        trial(&format!("{name}::{title}"), obstacle(title), test)
     };
     let overlay = backend.overlay(Some(&std::env::temp_dir()));
-    let on_overlay = |&(name, attack): &(&'static str, Attack)| {
+    let on_overlay = |&(title, attack): &(&'static str, Attack)| {
         let (backend, overlay) = (Arc::clone(&backend), overlay.clone());
-        let obstacle = obstacle(name).or_else(|| overlay.clone().err());
+        let obstacle = obstacle(title).or_else(|| overlay.clone().err());
         let test = move || attack(&mut Stand::on_overlay(&*backend, overlay?, None)?);
-        trial(&format!("overlay::{name}"), obstacle, test)
+        trial(&format!("{name}::overlay::{title}"), obstacle, test)
     };
-    let trials = ATTACKS.iter().map(in_directory).chain(ATTACKS.iter().map(on_overlay));
-    libtest_mimic::run(&arguments, trials.collect()).exit();
+    ATTACKS.iter().map(in_directory).chain(ATTACKS.iter().map(on_overlay)).collect()
 }
 
 fn trial(name: &str, obstacle: Option<String>, test: impl FnOnce() -> Result<(), Failed> + Send + 'static) -> Trial {
@@ -404,7 +409,7 @@ fn an_inherited_network_is_the_hosts(stand: &mut Stand<'_>) -> Result<(), Failed
 fn what_leaks_is_said(stand: &mut Stand<'_>) -> Result<(), Failed> {
     let name = stand.host_path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let leaks = stand.shell("cat /proc/self/mountinfo")?.contains(&name);
-    let said = BubblewrapBackend::new().capabilities().limitations.iter().any(|said| said.contains("mountinfo"));
+    let said = stand.capabilities().limitations.iter().any(|said| said.contains("mountinfo"));
     // An overlay is shown without a path.
     assert_eq!(leaks, said && matches!(stand.mount, WorkspaceMount::Directory { .. }));
     Ok(())

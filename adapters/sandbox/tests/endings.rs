@@ -7,7 +7,7 @@ mod stand;
 
 use isobox_domain::outcome::{Exit, MemoryScope};
 use isobox_ports::{Content, EndCause, Flow, RuntimeBackend, Streams};
-use isobox_sandbox::{BubblewrapBackend, HostBackend};
+use isobox_sandbox::{BubblewrapBackend, HostBackend, LandlockBackend};
 use libtest_mimic::{Arguments, Failed, Trial};
 use stand::Stand;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -36,6 +36,8 @@ const CASES: &[(&str, Case)] = &[
     ("usage_is_measured", usage_is_measured),
 ];
 
+const BACKENDS: [&str; 3] = ["bubblewrap", "landlock", "host"];
+
 fn main() {
     isobox_sandbox::stage::enter_if_asked();
     let words: Vec<String> = std::env::args().collect();
@@ -48,14 +50,13 @@ fn main() {
 
 fn run_cases() {
     let arguments = Arguments::from_args();
-    let unavailable = BubblewrapBackend::new().capabilities().unavailable;
     let mut trials = Vec::new();
-    for &(name, case) in CASES {
-        trials.push(Trial::test(format!("host::{name}"), move || case("host")));
-        trials.push(match &unavailable {
-            None => Trial::test(format!("bubblewrap::{name}"), move || case("bubblewrap")),
-            Some(reason) => Trial::test(format!("bubblewrap::{name} ({reason})"), || Ok(())).with_ignored_flag(true),
-        });
+    for on in BACKENDS {
+        let unavailable = backend(on).capabilities().unavailable;
+        trials.extend(CASES.iter().map(|&(name, case)| match &unavailable {
+            None => Trial::test(format!("{on}::{name}"), move || case(on)),
+            Some(reason) => Trial::test(format!("{on}::{name} ({reason})"), || Ok(())).with_ignored_flag(true),
+        }));
     }
     trials.push(Trial::test("host::a_killed_stage_is_an_error", a_killed_stage_is_an_error));
     libtest_mimic::run(&arguments, trials).exit();
@@ -64,6 +65,7 @@ fn run_cases() {
 fn backend(name: &str) -> Box<dyn RuntimeBackend> {
     match name {
         "host" => Box::new(HostBackend::new()),
+        "landlock" => Box::new(LandlockBackend::new()),
         _ => Box::new(BubblewrapBackend::new()),
     }
 }

@@ -1,7 +1,7 @@
 //! A view as the options of `bwrap`.
 
 use crate::descriptors::file_of;
-use crate::filter;
+use crate::filter::{self, Strictness};
 use crate::protocol::{CONTROL_FD, PLAN_FD};
 use crate::view::{Access, Content, Entry, HOST_NAME, Item, ProcView, View, entries, etc, stage_path};
 use isobox_domain::policy::NetworkAccess;
@@ -90,7 +90,7 @@ impl Arguments {
     }
 
     fn restrict_system_calls(&mut self) -> io::Result<()> {
-        for program in filter::programs()? {
+        for program in filter::programs(Strictness::InNamespaces)? {
             let place = self.place(file_of(&program)?);
             self.put(&[b"--add-seccomp-fd", place.as_bytes()]);
         }

@@ -1,23 +1,29 @@
 //! Which Landlock this kernel has, found by building rulesets.
 
+use crate::stage::enclosure::ABIS;
 use isobox_domain::fact::Trial;
 use landlock::{ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetError, Scope};
 
-/// The versions that rulesets can tell apart, oldest first. Later ones add flags of other calls.
-const ABIS: [(u32, ABI); 6] = [(1, ABI::V1), (2, ABI::V2), (3, ABI::V3), (4, ABI::V4), (5, ABI::V5), (6, ABI::V6)];
-
 /// Builds a ruleset per ABI with every right of that ABI required. Nobody is restricted by them.
 pub(super) fn probe() -> Trial {
-    let mut newest = None;
+    let or_newer = |newest| if Some(newest) == ABIS.last().map(|(number, _)| *number) { " or newer" } else { "" };
+    match newest() {
+        Ok(newest) => Trial::Works(format!("ABI {newest}{}", or_newer(newest))),
+        Err(reason) => Trial::Fails(reason),
+    }
+}
+
+/// The newest version of those that can be told apart whose every right can be ruled on.
+pub(crate) fn newest() -> Result<u64, String> {
+    let mut newest = Err(String::new());
     for (number, abi) in ABIS {
         match build(abi) {
-            Ok(()) => newest = Some(number),
-            Err(error) if newest.is_none() => return Trial::Fails(format!("no ruleset can be built: {error}")),
+            Ok(()) => newest = Ok(number),
+            Err(error) if newest.is_err() => return Err(format!("no Landlock ruleset can be built: {error}")),
             Err(_) => break,
         }
     }
-    let or_newer = if newest == ABIS.last().map(|(number, _)| *number) { " or newer" } else { "" };
-    Trial::Works(format!("ABI {}{or_newer}", newest.unwrap_or_default()))
+    newest
 }
 
 fn build(abi: ABI) -> Result<(), RulesetError> {

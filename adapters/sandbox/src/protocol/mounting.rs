@@ -1,6 +1,6 @@
 //! What a mounter is told: the overlay, and what to become.
 
-use super::{put_all, take, take_all, take_number};
+use super::encoding::{put_all, put_option, take, take_all, take_number, take_option};
 use isobox_ports::{MemorySize, Overlay, OverlayKind};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -20,18 +20,8 @@ pub(crate) struct Mounting {
 impl Mounting {
     /// The same as bytes.
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let Overlay { lowers, place, kind, memory } = &self.overlay;
-        let kind = match kind {
-            OverlayKind::Privileged => b'p',
-            OverlayKind::Unprivileged => b'u',
-        };
-        let mut bytes = vec![kind, if memory.is_some() { b'm' } else { b'd' }];
-        for number in memory.iter().flat_map(|size| [size.bytes, size.inodes]) {
-            bytes.extend(number.to_le_bytes());
-        }
-        let paths: Vec<_> =
-            [place].into_iter().chain(lowers).map(|path| path.as_os_str().as_bytes().to_vec()).collect();
-        put_all(&mut bytes, &paths);
+        let mut bytes = Vec::new();
+        put_overlay(&mut bytes, &self.overlay);
         put_all(&mut bytes, std::slice::from_ref(&self.program));
         put_all(&mut bytes, &self.arguments);
         bytes
@@ -40,22 +30,36 @@ impl Mounting {
     /// What some bytes say; `None` if they are none.
     pub(crate) fn decode(mut bytes: &[u8]) -> Option<Self> {
         let bytes = &mut bytes;
-        let kind = match take(bytes, 1)?[0] {
-            b'p' => OverlayKind::Privileged,
-            b'u' => OverlayKind::Unprivileged,
-            _ => return None,
-        };
-        let memory = match take(bytes, 1)?[0] {
-            b'm' => Some(MemorySize { bytes: take_number(bytes)?, inodes: take_number(bytes)? }),
-            b'd' => None,
-            _ => return None,
-        };
-        let mut paths = take_all(bytes)?.into_iter().map(|path| path_of(&path));
-        let (place, lowers) = (paths.next()?, paths.collect());
+        let overlay = take_overlay(bytes)?;
         let (program, arguments) = (take_all(bytes)?.pop()?, take_all(bytes)?);
-        let overlay = Overlay { lowers, place, kind, memory };
         bytes.is_empty().then_some(Self { overlay, program, arguments })
     }
+}
+
+pub(super) fn put_overlay(bytes: &mut Vec<u8>, overlay: &Overlay) {
+    let Overlay { lowers, place, kind, memory } = overlay;
+    bytes.push(match kind {
+        OverlayKind::Privileged => b'p',
+        OverlayKind::Unprivileged => b'u',
+    });
+    put_option(bytes, memory.as_ref(), |bytes, size| {
+        bytes.extend([size.bytes, size.inodes].into_iter().flat_map(u64::to_le_bytes));
+    });
+    let paths: Vec<_> = [place].into_iter().chain(lowers).map(|path| path.as_os_str().as_bytes().to_vec()).collect();
+    put_all(bytes, &paths);
+}
+
+pub(super) fn take_overlay(bytes: &mut &[u8]) -> Option<Overlay> {
+    let kind = match take(bytes, 1)?[0] {
+        b'p' => OverlayKind::Privileged,
+        b'u' => OverlayKind::Unprivileged,
+        _ => return None,
+    };
+    let size = |bytes: &mut &[u8]| Some(MemorySize { bytes: take_number(bytes)?, inodes: take_number(bytes)? });
+    let memory = take_option(bytes, size)?;
+    let mut paths = take_all(bytes)?.into_iter().map(|path| path_of(&path));
+    let (place, lowers) = (paths.next()?, paths.collect());
+    Some(Overlay { lowers, place, kind, memory })
 }
 
 fn path_of(bytes: &[u8]) -> PathBuf {

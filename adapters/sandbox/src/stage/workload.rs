@@ -1,6 +1,8 @@
 //! Executing the Workload Command itself.
 
+use super::enclosure::Ruleset;
 use crate::descriptors::close_on_exec_from;
+use crate::signals;
 use isobox_domain::escape::Escaped;
 use isobox_ports::EndCause;
 use nix::errno::Errno;
@@ -28,8 +30,8 @@ struct Execution {
     environment: Vec<CString>,
 }
 
-/// Starts `arguments` as execvp(3) would, with the PATH of `environment`.
-pub(super) fn start(arguments: &[Vec<u8>], environment: &[Vec<u8>]) -> io::Result<Started> {
+/// Starts `arguments` as execvp(3) would, with the PATH of `environment`, behind `ruleset`.
+pub(super) fn start(arguments: &[Vec<u8>], environment: &[Vec<u8>], ruleset: Option<Ruleset>) -> io::Result<Started> {
     let program = arguments.first().ok_or_else(|| io::Error::other("the plan names no command"))?;
     let execution = Execution {
         candidates: c_strings(&candidates(program, path_in(environment)))?,
@@ -39,7 +41,7 @@ pub(super) fn start(arguments: &[Vec<u8>], environment: &[Vec<u8>]) -> io::Resul
     let (mut errors, writer) = io::pipe()?;
     // SAFETY: the Stage has a single thread, so that the child may do everything that its parent may.
     match unsafe { fork() }? {
-        ForkResult::Child => become_workload(&execution, &mut File::from(std::os::fd::OwnedFd::from(writer))),
+        ForkResult::Child => become_workload(&execution, ruleset, &mut File::from(std::os::fd::OwnedFd::from(writer))),
         ForkResult::Parent { child } => {
             drop(writer);
             let mut error = Vec::new();
@@ -74,8 +76,8 @@ fn candidates(program: &[u8], path: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// Runs in the child: never returns, and reports on `errors` why nothing could be executed.
-fn become_workload(execution: &Execution, errors: &mut File) -> ! {
-    let errno = match prepare() {
+fn become_workload(execution: &Execution, ruleset: Option<Ruleset>, errors: &mut File) -> ! {
+    let errno = match prepare(ruleset) {
         Ok(()) => execute(execution),
         Err(error) => Errno::from_raw(error.raw_os_error().unwrap_or(libc::EIO)),
     };
@@ -85,25 +87,13 @@ fn become_workload(execution: &Execution, errors: &mut File) -> ! {
     unsafe { libc::_exit(127) }
 }
 
-fn prepare() -> io::Result<()> {
+fn prepare(ruleset: Option<Ruleset>) -> io::Result<()> {
     nix::unistd::setsid()?;
     nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
-    (1..=LAST_SIGNAL).for_each(set_default);
+    (1..=signals::LAST).for_each(signals::set_default);
     SigSet::empty().thread_set_mask()?;
-    close_on_exec_from(3)
-}
-
-/// The number of the last signal: signal(7), "Real-time signals".
-const LAST_SIGNAL: libc::c_int = 64;
-
-/// Gives a signal its default disposition, if it can have another one.
-fn set_default(signal: libc::c_int) {
-    // Zeroes are SIG_DFL, no flags, no restorer and an empty mask, in the kernel's own layout on every architecture.
-    let action = [0_u64; 4];
-    let no_old_action = std::ptr::null::<u64>();
-    // libc's own function refuses the two signals that it keeps to itself, which a caller may have ignored all the same.
-    // SAFETY: the kernel reads no more than 32 bytes of `action`, and the default disposition runs no code.
-    unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, action.as_ptr(), no_old_action, size_of::<u64>()) };
+    close_on_exec_from(3)?;
+    ruleset.map_or(Ok(()), Ruleset::enforce)
 }
 
 /// Tries every candidate; returns the error that says most, as execvp(3) does.

@@ -6,7 +6,7 @@ use super::streams::Output;
 use super::{PATIENCE, RunningSandbox};
 use crate::descriptors::file_of;
 use crate::protocol::{Channel, Message, Plan, Received};
-use crate::spawn::spawn;
+use crate::spawn::{Namespaces, spawn};
 use crate::stage::devices::WayBack;
 use isobox_domain::policy::BackendName;
 use isobox_ports::{Cause, Filled, LaunchError, WorkspaceMount};
@@ -27,6 +27,8 @@ pub(crate) struct Recipe {
     pub(crate) arguments: Vec<CString>,
     /// Its descriptors after the control socket and the plan, from 5 up.
     pub(crate) descriptors: Vec<OwnedFd>,
+    /// The namespaces that the program is the first process of; `None` if it is in those of this process.
+    pub(crate) namespaces: Option<Namespaces>,
     /// What the Stage is to do.
     pub(crate) plan: Plan,
     /// The directory in memory that what is written lies in, if this process mounted it.
@@ -115,7 +117,7 @@ impl Young {
         let plan = file_of(&recipe.plan.encode())?;
         let mut descriptors = vec![stdin_end.into(), stdout_end.into(), stderr_end.into(), theirs, plan];
         descriptors.extend(recipe.descriptors);
-        let spawned = spawn(&recipe.program, &recipe.arguments, descriptors);
+        let spawned = spawn(&recipe.program, &recipe.arguments, descriptors, recipe.namespaces.as_ref());
         // Should that fail, the program ends with the control socket that is dropped here.
         recipe.way_back.map_or(Ok(()), WayBack::go)?;
         let pid = spawned?;

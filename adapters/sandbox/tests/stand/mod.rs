@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use isobox_domain::command::WorkloadCommand;
-use isobox_domain::policy::{EffectivePolicy, SandboxPolicy};
+use isobox_domain::policy::{Capabilities, EffectivePolicy, SandboxPolicy};
 use isobox_ports::{
     Content, Ending, Filled, Flow, LaunchError, LaunchRequest, MemorySize, Overlay, OverlayKind, RuntimeBackend,
     Sandbox, Streams, WorkspaceMount,
@@ -88,6 +88,10 @@ impl<'a> Stand<'a> {
             WorkspaceMount::Overlay(overlay) => overlay,
             WorkspaceMount::Directory { .. } => panic!("it is a directory"),
         }
+    }
+
+    pub(crate) fn capabilities(&self) -> Capabilities {
+        self.backend.capabilities()
     }
 
     pub(crate) fn host_path(&self) -> &Path {

@@ -1,0 +1,215 @@
+//! The backend `landlock`: isobox's own launcher, without any other program.
+//!
+//! Namespaces, where the kernel lets this user have them, give the workload the view that it has with `bubblewrap`. Landlock
+//! and the filter of system calls hold in any case.
+
+mod claims;
+mod findings;
+mod rules;
+
+use crate::environment;
+use crate::filter::Strictness;
+use crate::memory::Memory;
+use crate::overlays::{Mounts, Overlays};
+use crate::protocol::{CONTROL_FD, Enclosure, Inside, OwnNetwork, Plan, Privileges, Reach};
+use crate::spawn::Namespaces;
+use crate::supervision::{Recipe, RunningSandbox, io_error, start, try_out};
+use crate::view::{self, View};
+use findings::{Findings, Walls};
+use isobox_domain::policy::{BackendName, Capabilities, NetworkAccess};
+use isobox_ports::{Filled, LaunchError, LaunchRequest, OverlayKind, RuntimeBackend, Sandbox, WorkspaceMount};
+use nix::sched::CloneFlags;
+use std::ffi::CString;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// The namespaces that every Sandbox has, besides those that depend on its user and its policy.
+const NAMESPACES: CloneFlags = CloneFlags::CLONE_NEWNS
+    .union(CloneFlags::CLONE_NEWPID)
+    .union(CloneFlags::CLONE_NEWIPC)
+    .union(CloneFlags::CLONE_NEWUTS)
+    .union(CloneFlags::CLONE_NEWCGROUP);
+
+/// Starts workloads by itself.
+#[derive(Debug)]
+pub struct LandlockBackend {
+    memory: Option<Memory>,
+    findings: OnceLock<Result<Findings, String>>,
+    overlays: Overlays,
+    program: Result<PathBuf, String>,
+}
+
+impl Default for LandlockBackend {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl LandlockBackend {
+    /// The backend; what it can do is found out when that is first asked for.
+    pub fn new() -> Self {
+        let program = std::env::current_exe().map_err(|error| format!("find the program of isobox: {error}"));
+        Self { memory: None, findings: OnceLock::new(), overlays: Overlays::default(), program }
+    }
+
+    /// The backend that remembers in `cache_directory`, a private directory of the user, what it found out: later processes
+    /// need not try as long as nothing that matters has changed.
+    pub fn remembering(cache_directory: &Path) -> Self {
+        let memory = Some(Memory::within(cache_directory, "landlock"));
+        Self { memory, overlays: Overlays::remembering(cache_directory, "landlock-overlays"), ..Self::new() }
+    }
+
+    /// What works here, found by bringing Sandboxes up; tried once per value.
+    fn findings(&self) -> &Result<Findings, String> {
+        self.findings.get_or_init(|| findings::recall_or_find(self.memory.as_ref(), &self.program, &try_walls))
+    }
+
+    fn forget(&self) {
+        self.memory.as_ref().inspect(|memory| memory.forget());
+        self.overlays.forget();
+    }
+}
+
+/// Brings a Sandbox with these walls up, and takes it down again.
+fn try_walls(findings: &Findings) -> Result<(), LaunchError> {
+    let mount = WorkspaceMount::Directory { host_path: PathBuf::from("/usr") };
+    let view = View {
+        proc_view: findings.proc_view(),
+        network: NetworkAccess::Deny,
+        exposure: isobox_domain::policy::WorkspaceExposure::ReadOnly,
+        read: &[],
+        host_path: mount.host_path(),
+    };
+    let plan = |enclosure, reach| Plan {
+        reach,
+        directory: b"/".to_vec(),
+        arguments: Vec::new(),
+        environment: Vec::new(),
+        enclosure: Some(enclosure),
+    };
+    try_out(recipe(findings, &view, &mount, plan)?, &mount)
+}
+
+/// How to start a Sandbox with `view` behind the walls that `findings` tell of.
+fn recipe(
+    findings: &Findings,
+    view: &View<'_>,
+    mount: &WorkspaceMount,
+    plan: impl FnOnce(Enclosure, Reach) -> Plan,
+) -> Result<Recipe, LaunchError> {
+    let entries = view::entries(view).map_err(io_error("lay out the sandbox's file system"))?;
+    let Walls::Namespaces { privileges, .. } = findings.walls;
+    let network = match view.network {
+        NetworkAccess::Deny => OwnNetwork::Yes,
+        NetworkAccess::Inherited => OwnNetwork::No,
+    };
+    let overlay = match mount {
+        WorkspaceMount::Directory { .. } => None,
+        WorkspaceMount::Overlay(overlay) => Some(overlay.clone()),
+    };
+    let is_of_root = overlay.as_ref().is_some_and(|overlay| overlay.kind == OverlayKind::Privileged);
+    if is_of_root && privileges != Privileges::Root {
+        return Err(refused("an overlay was asked for that this user may not mount".to_owned()));
+    }
+    let enclosure = Enclosure {
+        landlock_abi: findings.landlock_abi,
+        rules: rules::of(&entries),
+        strictness: Strictness::InNamespaces,
+        own_directories: Vec::new(),
+        inside: Some(Inside { privileges, network, overlay, entries }),
+    };
+    Ok(Recipe {
+        backend: BackendName::Landlock,
+        // The program of this process, even if its file was replaced meanwhile: a started child shares its link.
+        program: c"/proc/self/exe".to_owned(),
+        arguments: stage_arguments(),
+        descriptors: Vec::new(),
+        namespaces: Some(Namespaces::of(flags(privileges, network))),
+        plan: plan(enclosure, Reach::Namespace),
+        written: None,
+        way_back: None,
+    })
+}
+
+fn flags(privileges: Privileges, network: OwnNetwork) -> CloneFlags {
+    let user = match privileges {
+        Privileges::UserNamespace => CloneFlags::CLONE_NEWUSER,
+        Privileges::Root => CloneFlags::empty(),
+    };
+    let network = match network {
+        OwnNetwork::Yes => CloneFlags::CLONE_NEWNET,
+        OwnNetwork::No => CloneFlags::empty(),
+    };
+    NAMESPACES | user | network
+}
+
+fn stage_arguments() -> Vec<CString> {
+    [view::stage_path(), CONTROL_FD.to_string()].into_iter().filter_map(|text| CString::new(text).ok()).collect()
+}
+
+fn refused(reason: String) -> LaunchError {
+    LaunchError::Refused { backend: BackendName::Landlock, reason }
+}
+
+impl Mounts for LandlockBackend {
+    fn program(&self) -> Result<&Path, String> {
+        self.program.as_deref().map_err(String::clone)
+    }
+
+    fn start(
+        &self,
+        request: &LaunchRequest<'_>,
+        fill: &mut dyn FnMut() -> Filled,
+    ) -> Result<RunningSandbox, LaunchError> {
+        let findings = self.findings().as_ref().map_err(|reason| refused(reason.clone()))?;
+        let view = View {
+            proc_view: findings.proc_view(),
+            network: request.policy.asked.network,
+            exposure: request.policy.asked.workspace,
+            read: &request.policy.asked.read,
+            host_path: request.mount.host_path(),
+        };
+        let recipe = recipe(findings, &view, request.mount, |enclosure, reach| plan(request, enclosure, reach))?;
+        start(recipe, request.mount, fill)
+    }
+}
+
+fn plan(request: &LaunchRequest<'_>, enclosure: Enclosure, reach: Reach) -> Plan {
+    let mut directory = view::WORKSPACE.as_bytes().to_vec();
+    if let Some(path) = request.working_directory {
+        directory.extend([b"/", path.as_bytes()].concat());
+    }
+    Plan {
+        reach,
+        directory,
+        arguments: request.command.arguments().to_vec(),
+        environment: environment::inside(request),
+        enclosure: Some(enclosure),
+    }
+}
+
+impl RuntimeBackend for LandlockBackend {
+    fn name(&self) -> BackendName {
+        BackendName::Landlock
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        claims::capabilities(self.findings().as_ref())
+    }
+
+    fn overlay(&self, at: Option<&Path>) -> Result<OverlayKind, String> {
+        self.overlays.kind(self, at)
+    }
+
+    fn launch(
+        &self,
+        request: &LaunchRequest<'_>,
+        fill: &mut dyn FnMut() -> Filled,
+    ) -> Result<Box<dyn Sandbox>, LaunchError> {
+        let started = self.start(request, fill);
+        if let Err(LaunchError::Refused { .. } | LaunchError::Io { .. }) = &started {
+            self.forget();
+        }
+        Ok(Box::new(started?))
+    }
+}

@@ -1,0 +1,86 @@
+//! What the backend claims to enforce.
+
+use super::findings::{Findings, Walls};
+use crate::view::ProcView;
+use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
+use isobox_domain::policy::{BackendName, Capabilities};
+
+/// The version of Landlock from which signals and abstract sockets stay within a Sandbox.
+const SCOPED_SINCE: u64 = 6;
+
+/// The capabilities for what was found, or for a backend that does not start.
+pub(super) fn capabilities(findings: Result<&Findings, &String>) -> Capabilities {
+    let enforcement = |control| match findings {
+        Ok(findings) => claim(control, findings),
+        Err(reason) => Enforcement::NotEnforced { reason: reason.clone() },
+    };
+    Capabilities {
+        backend: BackendName::Landlock,
+        unavailable: findings.err().cloned(),
+        controls: Control::ALL
+            .into_iter()
+            .map(|control| ControlReport { control, enforcement: enforcement(control) })
+            .collect(),
+        limitations: findings.map(limitations).unwrap_or_default(),
+    }
+}
+
+fn by(mechanism: &str) -> Enforcement {
+    Enforcement::Enforced { mechanism: mechanism.to_owned() }
+}
+
+fn claim(control: Control, findings: &Findings) -> Enforcement {
+    match &findings.walls {
+        Walls::Namespaces { proc_view, why_not_fresh, .. } => {
+            in_namespaces(control, *proc_view, why_not_fresh.as_deref())
+        }
+    }
+}
+
+fn in_namespaces(control: Control, proc_view: ProcView, why_not_fresh: Option<&str>) -> Enforcement {
+    match control {
+        Control::Filesystem => {
+            by("mount namespace with a new root, read-only system directories and /proc; Landlock behind it")
+        }
+        Control::Network => by("network namespace with loopback only"),
+        Control::Processes => processes(proc_view, why_not_fresh),
+        Control::Privileges => by("user namespace, no capabilities, no_new_privs, seccomp"),
+        Control::Syscalls => by("seccomp filter"),
+        Control::Ipc => by("IPC, UTS and cgroup namespaces"),
+        Control::Environment => by("cleared environment, PID namespace"),
+        Control::Credentials => by("private HOME, no /run, no host sockets, seccomp against keyrings"),
+        Control::Limits => Enforcement::NotEnforced { reason: "this version of isobox sets no limits".to_owned() },
+    }
+}
+
+fn processes(proc_view: ProcView, why_not_fresh: Option<&str>) -> Enforcement {
+    let mechanism = "PID namespace that ends with its stage".to_owned();
+    match proc_view {
+        ProcView::Fresh => Enforcement::Enforced { mechanism },
+        ProcView::OfHost => Enforcement::PartiallyEnforced {
+            mechanism,
+            reason: format!(
+                "a fresh /proc is refused here ({}), so that the command lines of host processes can be read",
+                why_not_fresh.unwrap_or("no reason was given")
+            ),
+        },
+    }
+}
+
+fn limitations(findings: &Findings) -> Vec<String> {
+    let mut limitations = vec![
+        "the workload can read the host paths of its Workspace and of isobox in /proc/self/mountinfo".to_owned(),
+        "32-bit programs cannot run".to_owned(),
+    ];
+    if findings.landlock_abi < SCOPED_SINCE {
+        limitations.push(format!(
+            "Landlock of ABI {} does not keep abstract sockets and signals apart, which namespaces do",
+            findings.landlock_abi
+        ));
+    }
+    let Walls::Namespaces { proc_view, .. } = &findings.walls;
+    if *proc_view == ProcView::OfHost {
+        limitations.push("the workload can read what the host's /proc tells about other processes".to_owned());
+    }
+    limitations
+}
