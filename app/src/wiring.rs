@@ -37,7 +37,7 @@ use isobox_domain::task_id::TaskSelector;
 use isobox_git::{FsWorkspaceCache, GixRepository, GixWorkspaces};
 use isobox_host::{Directories, MaskKey, POLICY_PATH, PrivateFileError, RandomTaskIds, SystemClock, SystemStopwatch};
 use isobox_ports::{Clock, RecordLog, Stopwatch, WorkspaceCache};
-use isobox_sandbox::{BubblewrapBackend, HostBackend};
+use isobox_sandbox::{BubblewrapBackend, HostBackend, LandlockBackend};
 use isobox_store::{FsTaskStore, FsViews};
 use isobox_v1::{FsExportFile, FsExports, FsV1Directories, V1Json};
 use std::cell::RefCell;
@@ -119,7 +119,7 @@ pub(crate) struct Project {
     repository: GixRepository,
     workspaces: GixWorkspaces,
     directories: Directories,
-    backends: (BubblewrapBackend, HostBackend),
+    backends: (BubblewrapBackend, LandlockBackend, HostBackend),
     location: Location,
     /// As the command line names it.
     place: Place,
@@ -149,11 +149,11 @@ impl Project {
         let cache = pristine_copies(&directories).ok();
         let workspaces = GixWorkspaces::new(repository.clone(), root, cache);
         // Without a cache directory every call tries anew whether Sandboxes come up.
-        let bubblewrap = directories.cache().map_or_else(
-            |_| BubblewrapBackend::new(),
-            |cache_directory| BubblewrapBackend::remembering(&cache_directory),
+        let (bubblewrap, landlock) = directories.cache().map_or_else(
+            |_| (BubblewrapBackend::new(), LandlockBackend::new()),
+            |directory| (BubblewrapBackend::remembering(&directory), LandlockBackend::remembering(&directory)),
         );
-        let backends = (bubblewrap, HostBackend::new());
+        let backends = (bubblewrap, landlock, HostBackend::new());
         Ok(Self { repository, workspaces, directories, backends, location, place: Place::default() })
     }
 

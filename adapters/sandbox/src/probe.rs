@@ -7,6 +7,7 @@ mod namespaces;
 
 use crate::bubblewrap::BubblewrapBackend;
 use crate::host::HostBackend;
+use crate::landlock::LandlockBackend;
 use crate::obstacles::restrictions;
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::enforcement::{Control, Enforcement};
@@ -133,12 +134,13 @@ impl SandboxProbe {
 #[derive(Debug, Default)]
 pub struct BackendsProbe {
     bubblewrap: BubblewrapBackend,
+    landlock: LandlockBackend,
     host: HostBackend,
 }
 
 impl HostProbe for BackendsProbe {
     fn facts(&self) -> Vec<Fact> {
-        let backends: [&dyn RuntimeBackend; 2] = [&self.bubblewrap, &self.host];
+        let backends: [&dyn RuntimeBackend; 3] = [&self.bubblewrap, &self.landlock, &self.host];
         backends.map(|backend| Fact::Backend(Box::new(backend.capabilities()))).into()
     }
 }

@@ -72,7 +72,7 @@ pub(crate) enum BackendFlag {
     Auto,
     /// The hardened `bwrap` program
     Bubblewrap,
-    /// Landlock and seccomp; this version does not have it
+    /// isobox itself, with Landlock, seccomp and namespaces
     Landlock,
     /// No containment at all
     Host,

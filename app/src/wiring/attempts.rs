@@ -18,7 +18,7 @@ impl Project {
         laps: &Laps<'_>,
         act: impl FnOnce(&attempt::Ports<'_>) -> T,
     ) -> T {
-        let backends: [&dyn RuntimeBackend; 2] = [&self.backends.0, &self.backends.1];
+        let backends: [&dyn RuntimeBackend; 3] = [&self.backends.0, &self.backends.1, &self.backends.2];
         act(&attempt::Ports {
             repository: &self.repository,
             workspaces: &self.told_workspaces(console),

@@ -134,7 +134,6 @@ fn what_is_valid_and_lets_nothing_start_is_an_error_with_its_fix() {
             "`network.allow` cannot be enforced",
             "remove the rules",
         ),
-        ("runtime_backend: landlock\n", "policy.sandbox", "does not have it", "ask for `auto`"),
         (missing.as_str(), "policy.read", "/usr can be read\nlook at ", "name a file or directory that is there"),
         ("filesystem:\n  read: [/etc]\n", "policy.read", "/etc/shadow", "holds no secrets"),
     ] {

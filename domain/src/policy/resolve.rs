@@ -61,14 +61,15 @@ impl Refusal {
     /// What to do about it.
     pub const fn hint(&self) -> &'static str {
         match self {
-            Self::BackendUnavailable { backend: BackendName::Bubblewrap, .. } | Self::NoBackend { .. } => {
+            Self::BackendUnavailable { backend: BackendName::Bubblewrap | BackendName::Landlock, .. }
+            | Self::NoBackend { .. } => {
                 "`isobox doctor` tries what is in the way, and says what to do; `host`, if asked for by name, contains nothing"
             }
             Self::Unmet { .. } => {
                 "`isobox policy show --effective` shows what is required; ask for less, or for a backend or a machine that \
                  enforces it"
             }
-            Self::BackendUnavailable { .. } => "ask for `auto` or `bubblewrap`; `host` contains nothing",
+            Self::BackendUnavailable { .. } => "ask for `auto`; `host` contains nothing",
             Self::NetworkAllow { .. } => "remove the rules and choose `network.default: deny` or `inherited`",
         }
     }
@@ -76,7 +77,9 @@ impl Refusal {
     /// Whether the same policy can be followed on another machine, and this one lacks what it takes.
     pub const fn is_of_this_machine(&self) -> bool {
         match self {
-            Self::BackendUnavailable { backend, .. } => matches!(backend, BackendName::Bubblewrap),
+            Self::BackendUnavailable { backend, .. } => {
+                matches!(backend, BackendName::Bubblewrap | BackendName::Landlock)
+            }
             Self::NoBackend { .. } | Self::Unmet { .. } => true,
             Self::NetworkAllow { .. } => false,
         }
