@@ -4,8 +4,8 @@ use crate::exit_code::ExitCode;
 use isobox_domain::fact::Refused;
 use isobox_domain::policy::Unmet;
 use isobox_ports::{
-    AppendError, ApplyError, Cause, PolicyError, PolicyPinsError, ProjectFilesError, RepositoryError, StoreError,
-    StoreErrorKind, UpdateError, WorkspaceError,
+    AppendError, ApplyError, Cause, NotNow, PolicyError, PolicyPinsError, ProjectFilesError, RepositoryError,
+    StoreError, StoreErrorKind, UpdateError, WorkspaceError,
 };
 use std::error::Error;
 
@@ -94,6 +94,11 @@ impl Failure {
     pub(crate) fn while_doing(self, message: impl Into<String>) -> Self {
         let (kind, hint, unmet) = (self.kind, self.hint.clone(), self.unmet.clone());
         Self { kind, message: message.into(), source: Some(Box::new(self)), hint, unmet }
+    }
+
+    /// Whether a later try may work, although nothing else is done.
+    pub(crate) fn is_passing(&self) -> bool {
+        self.source.as_ref().is_some_and(|source| source.is::<NotNow>())
     }
 
     /// The messages of the whole chain, outermost first.

@@ -18,6 +18,7 @@ mod collector;
 mod compactor;
 mod exports;
 mod file_error;
+mod headway;
 mod host_probe;
 mod installation;
 mod listings;
@@ -54,6 +55,7 @@ pub use collector::Collector;
 pub use compactor::Compactor;
 pub use exports::{Export, ExportError, ExportFile, ExportFiles, Exports, Replacing};
 pub use file_error::FileError;
+pub use headway::{Headway, Stand};
 pub use host_probe::HostProbe;
 pub use installation::{FetchRelease, Installation};
 pub use listings::{Entries, Listing, Listings};
@@ -87,8 +89,8 @@ pub use verifier::{Advance, TellAdvance, Verifier};
 pub use views::{View, Views};
 pub use workspace_cache::{CachedCopy, CopySeal, Eviction, WorkspaceCache};
 pub use workspaces::{
-    MemorySize, Overlay, OverlayKind, Workspace, WorkspaceError, WorkspaceForm, WorkspaceMount, WorkspaceRequest,
-    Workspaces,
+    LaidOut, MemorySize, NotNow, Overlay, OverlayKind, Workspace, WorkspaceError, WorkspaceForm, WorkspaceMount,
+    WorkspaceRequest, Workspaces,
 };
 
 /// A boxed cause at the end of an error chain.

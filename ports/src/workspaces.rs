@@ -99,6 +99,15 @@ pub struct WorkspaceRequest<'a> {
     pub form: WorkspaceForm,
 }
 
+/// What was laid out for a Workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaidOut {
+    /// How it will be mounted.
+    pub mount: WorkspaceMount,
+    /// Why it will be a copy, although an overlay was wanted.
+    pub why_copy: Option<String>,
+}
+
 /// A private, disposable copy of a source at one commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workspace {
@@ -138,6 +147,12 @@ pub enum WorkspaceError {
     },
 }
 
+/// The cause of a failure around a Workspace that a later try may not meet: something is missing that can come back. A
+/// capture that fails for it changed nothing.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct NotNow(pub String);
+
 impl WorkspaceError {
     /// That the caller stands in `directory`, of which `commit` has nothing, so that no Workspace has it.
     pub fn not_committed(directory: &RepoPath, commit: &GitOid) -> Self {
@@ -176,7 +191,7 @@ pub trait Workspaces: Send + Sync {
 
     /// Makes what a Sandbox needs to come up around a Workspace at a reserved place: a root that is still empty, or an
     /// overlay with all that lies below it.
-    fn lay_out(&self, reserved: &[u8], request: &WorkspaceRequest<'_>) -> Result<WorkspaceMount, WorkspaceError>;
+    fn lay_out(&self, reserved: &[u8], request: &WorkspaceRequest<'_>) -> Result<LaidOut, WorkspaceError>;
 
     /// Makes a Workspace at a reserved place, whether it was laid out or not.
     fn create(&self, reserved: &[u8], request: &WorkspaceRequest<'_>) -> Result<Workspace, WorkspaceError>;

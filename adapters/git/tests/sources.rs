@@ -36,6 +36,7 @@ fn main() -> ExitCode {
             trial("every_kind_of_dirt_is_named", dirt),
             trial("a_submodule_at_another_commit_or_with_changes_is_dirt", dirty_submodule),
             trial("what_configuration_or_the_project_ignores_is_clean", ignored_is_clean),
+            trial("a_replaced_tree_of_head_makes_nothing_dirty", replaced_is_clean),
         ];
         trials.extend(ownership());
         trials
@@ -407,4 +408,19 @@ fn refusal(directory: &Path) -> String {
         Err(other) => panic!("expected a refusal with a hint, found: {}", chain(&other)),
         Ok(_) => panic!("expected a refusal of {}", directory.display()),
     }
+}
+
+fn replaced_is_clean() {
+    let place = Place::new();
+    let app = place.repository("app");
+    commit(&app);
+    let before = git(&app, ["rev-parse", "HEAD^{tree}"]);
+    fs::write(app.join("other"), "other\n").expect("a file is written");
+    commit(&app);
+    let repository = GixRepository::discover(&app).expect("it is found");
+    assert_eq!(repository.cleanliness().expect("it is looked at"), Cleanliness::Clean);
+    git(&app, ["replace", &git(&app, ["rev-parse", "HEAD^{tree}"]), &before]);
+    assert_ne!(git(&app, ["status", "--porcelain"]), "", "git compares with the replacement");
+    let repository = GixRepository::discover(&app).expect("it is found");
+    assert_eq!(repository.cleanliness().expect("it is looked at"), Cleanliness::Clean);
 }

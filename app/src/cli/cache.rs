@@ -15,6 +15,9 @@ pub(crate) struct CacheArguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum CacheCommand {
     /// List the pristine copies: of which commits, how large, when used last, and whether they are whole
+    ///
+    /// A copy is told as whole after a look at its seal and at some 64 of its files, from all over the commit. All files
+    /// are looked at when a copy is first used after a start of the machine.
     #[command(after_help = "Examples:\n  isobox cache stat\n  isobox cache stat --json")]
     Stat(CacheStatArguments),
     /// Remove pristine copies that are not worth their room

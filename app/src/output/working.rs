@@ -1,8 +1,8 @@
 //! A line that says what takes a while: on a terminal, after a second, gone when it is over.
 
 use crate::output::console::{Console, ErrorForm, Verbosity};
+use isobox_ports::{Headway, Stand};
 use std::io::{self, IsTerminal, Write};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -42,35 +42,51 @@ fn write(bytes: &[u8], after: After) {
     *is_drawn = after == After::Drawn;
 }
 
+/// What is counted of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    /// Whatever it is about.
+    Pieces,
+    /// Hundredths of all.
+    Percent,
+    /// Files, of which it is known how many there are.
+    Files,
+}
+
 /// Work that goes on. Dropping it takes the line away.
 pub(crate) struct Working {
-    count: Arc<AtomicU64>,
+    headway: Arc<Headway>,
     shown: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Working {
     /// Begins to tell of `what`, which must hold nothing hostile, where somebody looks.
     pub(crate) fn start(console: Console, what: &'static str) -> Self {
-        Self::start_in(console, what, "")
+        Self::start_in(console, what, Unit::Pieces, Arc::default())
     }
 
     /// The same for work of which [`reach`](Self::reach) says how many percent are done.
     pub(crate) fn start_percent(console: Console, what: &'static str) -> Self {
-        Self::start_in(console, what, " %")
+        Self::start_in(console, what, Unit::Percent, Arc::default())
     }
 
-    fn start_in(console: Console, what: &'static str, unit: &'static str) -> Self {
-        let count = Arc::new(AtomicU64::new(0));
+    /// The same for work whose `headway` somebody else moves on.
+    pub(crate) fn start_counted(console: Console, what: &'static str, headway: &Arc<Headway>) -> Self {
+        headway.begin(0);
+        Self::start_in(console, what, Unit::Files, Arc::clone(headway))
+    }
+
+    fn start_in(console: Console, what: &'static str, unit: Unit, headway: Arc<Headway>) -> Self {
         let is_wanted = console.verbosity != Verbosity::Quiet && console.errors == ErrorForm::Text;
         let is_seen = is_wanted && io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|it| it != "dumb");
         let shown = is_seen.then(|| {
-            let (count, (stop, stopped)) = (Arc::clone(&count), channel());
+            let (headway, (stop, stopped)) = (Arc::clone(&headway), channel());
             let began = Instant::now();
             let mut wait = PATIENCE;
             let thread = std::thread::spawn(move || {
                 let mut before = String::new();
                 while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
-                    let now = line(what, count.load(Ordering::Relaxed), unit, began.elapsed());
+                    let now = line(what, unit, headway.stand(), began.elapsed());
                     if now != before {
                         write(now.as_bytes(), After::Drawn);
                     }
@@ -80,17 +96,17 @@ impl Working {
             });
             (stop, thread)
         });
-        Self { count, shown }
+        Self { headway, shown }
     }
 
     /// So many percent are done.
     pub(crate) fn reach(&self, percent: u64) {
-        self.count.store(percent, Ordering::Relaxed);
+        self.headway.note(Stand { done: percent, ..Stand::default() });
     }
 
     /// One more of what is counted is done.
     pub(crate) fn count(&self) {
-        self.count.fetch_add(1, Ordering::Relaxed);
+        self.headway.advance();
     }
 }
 
@@ -105,20 +121,51 @@ impl Drop for Working {
 }
 
 /// Short, so that it does not wrap.
-fn line(what: &str, count: u64, unit: &str, elapsed: Duration) -> String {
-    let count = if count > 0 { format!(" {count}{unit}") } else { String::new() };
-    format!("{KEEP}{what}…{count} ({} s)", elapsed.as_secs())
+fn line(what: &str, unit: Unit, stand: Stand, elapsed: Duration) -> String {
+    let Stand { done, all, is_elsewhere } = stand;
+    let how_much = match unit {
+        Unit::Files if all > 0 => format!(" {} {done}/{all} files", bar(done, all)),
+        Unit::Percent if done > 0 => format!(" {done} %"),
+        Unit::Pieces if done > 0 => format!(" {done}"),
+        _ => String::new(),
+    };
+    let who = if is_elsewhere { "another isobox: " } else { "" };
+    format!("{KEEP}{who}{what}…{how_much} ({} s)", elapsed.as_secs())
+}
+
+/// How much is done, as a picture.
+fn bar(done: u64, all: u64) -> String {
+    const COLUMNS: u64 = 10;
+    let full = (done.min(all).saturating_mul(COLUMNS) / all.max(1)) as usize;
+    format!("[{:.<columns$}]", "#".repeat(full), columns = COLUMNS as usize)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const WHAT: &str = "capturing what changed";
+
     #[test]
     fn a_line_says_what_how_much_and_how_long_and_fits() {
-        let shown = line("capturing what changed", 0, "", Duration::from_millis(1999));
+        let shown = line(WHAT, Unit::Pieces, Stand::default(), Duration::from_millis(1999));
         assert_eq!(shown, "\x1b7capturing what changed… (1 s)");
-        let longest = line("capturing what changed", u64::MAX, "", Duration::from_secs(99_999));
+        let most = Stand { done: u64::MAX, ..Stand::default() };
+        let longest = line(WHAT, Unit::Pieces, most, Duration::from_secs(99_999));
         assert!(longest.chars().count() < 66, "{longest}");
+    }
+
+    #[test]
+    fn where_it_is_known_how_much_there_is_to_do_a_bar_says_how_much_is_done() {
+        let shown = |done, all, is_elsewhere| {
+            line("preparing this commit", Unit::Files, Stand { done, all, is_elsewhere }, Duration::from_secs(2))
+        };
+        assert_eq!(shown(0, 0, false), "\x1b7preparing this commit… (2 s)");
+        assert_eq!(shown(0, 9, false), "\x1b7preparing this commit… [..........] 0/9 files (2 s)");
+        assert_eq!(shown(7, 10, false), "\x1b7preparing this commit… [#######...] 7/10 files (2 s)");
+        assert_eq!(shown(99, 9, false), "\x1b7preparing this commit… [##########] 99/9 files (2 s)");
+        assert_eq!(shown(0, 0, true), "\x1b7another isobox: preparing this commit… (2 s)");
+        let longest = shown(999_999, 999_999, true);
+        assert!(longest.chars().count() <= 80 + KEEP.len(), "{longest}");
     }
 }

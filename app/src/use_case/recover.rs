@@ -99,6 +99,11 @@ fn record_interruption(
             .and_then(|()| attempt::capture(ports.workspaces, &*attempt, &mut record, place, &launched.mount)),
         _ => Ok(()),
     };
+    // Left as it is, for a later start to take up.
+    let captured = match captured {
+        Err(failure) if failure.is_passing() => return Err(failure),
+        captured => captured,
+    };
     settle_fate(ports, &mut record, place.as_deref(), launched, captured);
     let (digest, attempt) = ports.records.publish_keeping(attempt, &record)?;
     tell(Progress::Warning(&format!("{} was interrupted; its record now has what was left of it", record.task)));

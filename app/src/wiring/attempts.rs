@@ -36,7 +36,7 @@ impl Project {
 
     /// Its Workspaces, whose long operations `console` tells of.
     pub(crate) fn told_workspaces(&self, console: Console) -> ToldWorkspaces<'_> {
-        ToldWorkspaces { inner: &self.workspaces, console }
+        ToldWorkspaces { inner: &self.workspaces, console, headway: self.workspaces.headway() }
     }
 
     /// The ports of a recovery with these Workspaces.

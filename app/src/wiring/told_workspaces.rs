@@ -2,8 +2,11 @@
 
 use crate::output::console::Console;
 use crate::output::working::Working;
-use isobox_ports::{CaptureSink, Workspace, WorkspaceError, WorkspaceMount, WorkspaceRequest, Workspaces};
+use isobox_ports::{
+    CaptureSink, Headway, LaidOut, Workspace, WorkspaceError, WorkspaceMount, WorkspaceRequest, Workspaces,
+};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Workspaces whose long operations are told of while they go on.
 pub(crate) struct ToldWorkspaces<'a> {
@@ -11,6 +14,8 @@ pub(crate) struct ToldWorkspaces<'a> {
     pub(crate) inner: &'a dyn Workspaces,
     /// Who is told.
     pub(crate) console: Console,
+    /// How far it has come.
+    pub(crate) headway: Arc<Headway>,
 }
 
 impl Workspaces for ToldWorkspaces<'_> {
@@ -26,13 +31,13 @@ impl Workspaces for ToldWorkspaces<'_> {
         self.inner.is_prepared(reserved)
     }
 
-    fn lay_out(&self, reserved: &[u8], request: &WorkspaceRequest<'_>) -> Result<WorkspaceMount, WorkspaceError> {
-        let _working = Working::start(self.console, "preparing workspaces of this commit");
+    fn lay_out(&self, reserved: &[u8], request: &WorkspaceRequest<'_>) -> Result<LaidOut, WorkspaceError> {
+        let _working = Working::start_counted(self.console, "preparing this commit", &self.headway);
         self.inner.lay_out(reserved, request)
     }
 
     fn create(&self, reserved: &[u8], request: &WorkspaceRequest<'_>) -> Result<Workspace, WorkspaceError> {
-        let _working = Working::start(self.console, "making the workspace");
+        let _working = Working::start_counted(self.console, "making the workspace", &self.headway);
         self.inner.create(reserved, request)
     }
 

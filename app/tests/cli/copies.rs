@@ -1,10 +1,12 @@
 //! What becomes of a result when something goes from below its Workspace.
 
-use crate::support::{task_of, tool};
-use isobox_tests::{Project, User, outcome};
+use crate::support::{has_overlays, task_of, tool};
+use isobox_tests::{Project, User, on_a_terminal, outcome};
+use nix::fcntl::{Flock, FlockArg};
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::time::Duration;
 
 /// The pristine copies of a user.
 fn copies(project: &Project) -> Vec<PathBuf> {
@@ -44,16 +46,24 @@ fn a_result_is_whole_although_what_it_started_from_was_collected_meanwhile() {
 #[test]
 fn a_result_is_whole_although_a_submodule_of_the_source_is_gone() {
     let (project, inner) = (Project::initialised(User::Current), Project::bare(User::Current));
+    if !has_overlays(&project, "a submodule below an overlay that is gone") {
+        return;
+    }
     let path = inner.repository().display().to_string();
     project.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &path, "sub"]);
     project.commit_all("Add a submodule");
     tool(&project, "true");
     project.git(&["submodule", "--quiet", "deinit", "-f", "sub"]);
     fs::remove_dir_all(project.repository().join(".git/modules/sub")).expect("it is removed");
-    let ended = project.isobox(&["tool", "--", "sh", "-c", "echo more >> README.md; echo more >> sub/README.md"]);
+    let script = "echo more >> README.md; echo more >> sub/README.md";
+    let ended = project.isobox(&["tool", "--workspace", "overlay", "--", "sh", "-c", script]);
     assert_eq!(ended.code, 0, "{ended:?}");
     let task = task_of(&ended);
-    assert_eq!(project.isobox(&["cat", &format!("{task}:README.md")]).stdout, "hello\nmore\n");
+    for file in ["README.md", "sub/README.md"] {
+        assert_eq!(project.isobox(&["cat", &format!("{task}:{file}")]).stdout, "hello\nmore\n", "{file}");
+    }
+    let shown = project.isobox(&["show", &task]).stdout;
+    assert!(shown.contains("2 modified"), "{shown}");
 }
 
 #[test]
@@ -78,4 +88,29 @@ fn a_task_starts_from_the_objects_of_its_commit_and_from_no_replacement() {
         let ended = project.isobox(&["tool", "-q", "--workspace", kind, "--", "cat", "README.md"]);
         assert_eq!((ended.code, ended.stdout.as_str()), (0, "hello\n"), "{kind}: {ended:?}");
     }
+}
+
+#[test]
+fn whoever_waits_for_a_copy_that_another_makes_sees_how_far_it_is() {
+    let project = Project::initialised(User::Current);
+    if !has_overlays(&project, "waiting for a pristine copy") {
+        return;
+    }
+    let copy = copies(&project).pop().expect("a copy");
+    let lock = copy.with_file_name("lock");
+    project.git(&["commit", "-q", "--allow-empty", "-m", "Another"]);
+    fs::write(&lock, "7 10\n").expect("it is written");
+    let turn = Flock::lock(File::open(&lock).expect("it opens"), FlockArg::LockExclusive).expect("it is locked");
+    let shown = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // What is over within a second is told to nobody.
+            std::thread::sleep(Duration::from_millis(2_500));
+            drop(turn);
+        });
+        on_a_terminal(project.isobox_command(&["tool", "--", "true"]), 80)
+    });
+    assert_eq!(shown.0, 0, "{}", shown.1);
+    let line = "another isobox: preparing this commit… [#######...] 7/10 files (1 s)";
+    assert!(shown.1.contains(line), "{}", shown.1);
+    assert_eq!(copies(&project).len(), 2);
 }

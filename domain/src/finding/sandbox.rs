@@ -109,15 +109,15 @@ fn overlay(place: OverlayPlace, trial: &Trial, facts: &[Fact]) -> Finding {
             "looked up what came of mounting an overlay where workspaces lie, when a task last tried"
         }
         OverlayPlace::Memory => {
-            "mounted an overlay in memory, and made a file in it in a Sandbox: no task has tried it where workspaces lie \
-             yet, and looking makes nothing there"
+            "mounted an overlay in memory, and made a file in it in a Sandbox: nothing is remembered of trying it \
+             where workspaces lie, and looking makes nothing there"
         }
     };
     let no_sandbox = facts.iter().any(|fact| matches!(fact, Fact::SandboxStarts(Trial::Fails(_))));
     match (place, trial) {
         (OverlayPlace::Workspaces, Trial::Works(found)) => Finding::machine(check, tried, found),
         (OverlayPlace::Memory, Trial::Works(found)) => {
-            Finding::machine(check, tried, found).note("the first task tries it where workspaces lie")
+            Finding::machine(check, tried, found).note("the next task tries it where workspaces lie")
         }
         (_, Trial::Fails(why)) if no_sandbox => {
             Finding::machine(check, tried, why).note("none of its own: it is tried in a Sandbox, and none starts")
@@ -129,7 +129,7 @@ fn overlay(place: OverlayPlace, trial: &Trial, facts: &[Fact]) -> Finding {
                  e.g. with XDG_STATE_HOME",
             ),
         (OverlayPlace::Memory, Trial::Fails(why)) => Finding::machine(check, tried, why).note(
-            "the first task tries it where workspaces lie; if that fails, too, each task copies the files of its commit",
+            "the next task tries it where workspaces lie; if that fails, too, each task copies the files of its commit",
         ),
     }
 }

@@ -1,7 +1,7 @@
 //! Workspaces of files that a test names.
 
 use crate::{
-    CaptureSink, Cause, Workspace, WorkspaceError, WorkspaceForm, WorkspaceMount, WorkspaceRequest, Workspaces,
+    CaptureSink, Cause, LaidOut, Workspace, WorkspaceError, WorkspaceForm, WorkspaceMount, WorkspaceRequest, Workspaces,
 };
 use isobox_domain::change::{After, Before, Change, ChangeLine, Mode, NotCaptured, NotCapturedReason};
 use isobox_domain::content::{ContentId, ContentRef};
@@ -105,10 +105,14 @@ impl Workspaces for DirectoryWorkspaces {
         true
     }
 
-    fn lay_out(&self, reserved: &[u8], _request: &WorkspaceRequest<'_>) -> Result<WorkspaceMount, WorkspaceError> {
+    fn lay_out(&self, reserved: &[u8], request: &WorkspaceRequest<'_>) -> Result<LaidOut, WorkspaceError> {
         let host_path = container(reserved).join("root");
         fs::create_dir_all(&host_path).map_err(|e| failure("make the workspace's directory", e))?;
-        Ok(WorkspaceMount::Directory { host_path })
+        let why_copy = match request.form {
+            WorkspaceForm::Copy => None,
+            WorkspaceForm::Overlay { .. } => Some("these are directories alone".to_owned()),
+        };
+        Ok(LaidOut { mount: WorkspaceMount::Directory { host_path }, why_copy })
     }
 
     fn create(&self, reserved: &[u8], request: &WorkspaceRequest<'_>) -> Result<Workspace, WorkspaceError> {

@@ -5,7 +5,8 @@
 
 use super::held::Held;
 use super::seal::hash_of_git;
-use crate::fields::{invalid, open_regular};
+use crate::fields::{invalid, open_regular, read_regular};
+use crate::random::random_name;
 use crate::stat_cache::{FileStat, StatCache};
 use crate::workspace::base::Base;
 use isobox_domain::change::Mode;
@@ -15,16 +16,21 @@ use std::path::Path;
 
 /// How the kernel names this start of the machine. See random(4).
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+/// Longest id, in bytes, with its end of line.
+const LONGEST: u64 = 64;
 
 /// Notes that the copy in `directory` was made or seen in this start of the machine.
 pub(super) fn note(directory: &Path) -> io::Result<()> {
-    std::fs::write(directory.join("boot"), std::fs::read(BOOT_ID)?)
+    // Renamed into its place, so that whatever else lies there is neither followed nor waited for.
+    let written = directory.join(format!("boot-{}", random_name()?));
+    std::fs::write(&written, std::fs::read(BOOT_ID)?)?;
+    std::fs::rename(&written, directory.join("boot"))
 }
 
 /// Whether the copy is whole as far as was seen in this start of the machine, after a look at all of it if none was.
 pub(super) fn is_seen(held: &Held) -> io::Result<bool> {
     let id = std::fs::read(BOOT_ID)?;
-    let is_noted = |held: &Held| std::fs::read(held.place.join("boot")).is_ok_and(|noted| noted == id);
+    let is_noted = |held: &Held| read_regular(&held.place.join("boot"), LONGEST).is_ok_and(|noted| noted == id);
     if held.all().all(is_noted) {
         return Ok(true);
     }

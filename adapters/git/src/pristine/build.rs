@@ -12,10 +12,11 @@ use crate::workspace::materialiser::Materialiser;
 use crate::workspace::pinned::{Pinned, Tracked};
 use isobox_domain::change::Mode;
 use isobox_domain::repo_path::RepoPath;
-use isobox_ports::WorkspaceError;
+use isobox_ports::{Headway, WorkspaceError};
 use std::fs::DirBuilder;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Samples that a seal holds.
 const SAMPLES: usize = 64;
@@ -23,12 +24,13 @@ const SAMPLES: usize = 64;
 const BLOCK_BYTES: u64 = 4096;
 
 /// Makes the whole copy that is `wanted` of `repository` in the directory `making`, which is not there yet, and seals
-/// it with `id`. Every object is compared with its name.
+/// it with `id`. Every object is compared with its name, and every file counted in `headway`.
 pub(super) fn whole(
     making: &Path,
     id: &str,
     wanted: &Wanted,
     repository: &GixRepository,
+    headway: &Arc<Headway>,
 ) -> Result<(), WorkspaceError> {
     let destination = destination(making)?;
     let mut pinned = Pinned::read(repository, &wanted.commit)?;
@@ -38,7 +40,8 @@ pub(super) fn whole(
     }
     // All working trees of the repository share the copy, and any of them may go.
     pinned.base.layers[0].host_path = repository.common_dir().to_owned();
-    let materialiser = Materialiser::new(&pinned.base, pinned.repositories.clone())?.verifying();
+    headway.begin(pinned.tracked.len() as u64);
+    let materialiser = Materialiser::new(&pinned.base, pinned.repositories.clone())?.verifying().telling(headway);
     let made = creation::write(&destination, &mut pinned, &materialiser, wanted.branch.as_deref())?;
     let seal = Seal {
         id: id.to_owned(),

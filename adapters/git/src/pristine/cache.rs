@@ -4,8 +4,9 @@ use super::boot;
 use super::build;
 use super::delta;
 use super::held::{Found, Held, is_private};
-use super::leaving::{MAKING, sweep, take_away, turn};
+use super::leaving::{MAKING, sweep, take_away};
 use super::nearest::nearest;
+use super::turn::Turn;
 use super::upkeep;
 use super::wanted::Wanted;
 use crate::random::random_name;
@@ -15,11 +16,10 @@ use crate::{GixRepository, oid};
 use isobox_domain::content::hex;
 use isobox_domain::escape::Escaped;
 use isobox_domain::git_oid::GitOid;
-use isobox_ports::{Eviction, WorkspaceError};
-use nix::fcntl::{Flock, FlockArg};
+use isobox_ports::{Eviction, Headway, WorkspaceError};
 use nix::unistd::{getegid, geteuid};
 use std::collections::BTreeMap;
-use std::fs::{DirBuilder, File};
+use std::fs::DirBuilder;
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
@@ -36,6 +36,8 @@ const HASH_DIGITS: usize = 16;
 pub(crate) struct PristineCache {
     directory: PathBuf,
     held: Arc<Mutex<BTreeMap<PathBuf, Arc<Held>>>>,
+    /// How far the copy has come that is made, here or by another process.
+    headway: Arc<Headway>,
 }
 
 /// Why there is no pristine copy.
@@ -48,9 +50,10 @@ pub(crate) enum Unprepared {
 }
 
 impl PristineCache {
-    /// The copies below the absolute directory `directory`, which is made on first use.
-    pub(crate) fn new(directory: PathBuf) -> Self {
-        Self { directory, held: Arc::default() }
+    /// The copies below the absolute directory `directory`, which is made on first use. `headway` is told while one is
+    /// made.
+    pub(crate) fn new(directory: PathBuf, headway: Arc<Headway>) -> Self {
+        Self { directory, held: Arc::default(), headway }
     }
 
     /// Which copy a Workspace of `commit` lies on.
@@ -119,7 +122,7 @@ impl PristineCache {
     fn make(&self, wanted: &Wanted, repository: &GixRepository) -> Result<Arc<Held>, Unprepared> {
         let place = &wanted.place;
         let around = place.parent().unwrap_or(&self.directory);
-        let _turn = self.wait_for_turn(around).map_err(|error| self.unusable(&error))?;
+        let turn = self.wait_for_turn(around).map_err(|error| self.unusable(&error))?;
         match self.look(place).map_err(|error| self.unusable(&error))? {
             Found::Whole(held) => return Ok(held),
             Found::Damaged => self.make_room(place, "is damaged")?,
@@ -128,10 +131,12 @@ impl PristineCache {
         }
         // Nobody else makes anything while it is this one's turn: what is there was left by one that was killed.
         sweep(around).map_err(|error| self.unusable(&error))?;
-        let made = self.make_at(place, around, wanted, repository).map_err(|error| match error {
-            WorkspaceError::Refused { .. } => Unprepared::Refused(error),
-            _ => self.unusable(&error),
-        })?;
+        let made = turn.telling(&self.headway, || self.make_at(place, around, wanted, repository)).map_err(
+            |error| match error {
+                WorkspaceError::Refused { .. } => Unprepared::Refused(error),
+                _ => self.unusable(&error),
+            },
+        )?;
         match made {
             Found::Whole(held) => {
                 upkeep::begin(&self.directory);
@@ -163,7 +168,7 @@ impl PristineCache {
         let name = random_name().map_err(|e| failure("choose a name for a pristine copy", e))?;
         let making = around.join(format!("{MAKING}{name}"));
         // Whatever it lies on stays locked until it is in its place, where it can be seen that it lies on that.
-        let made = make_in(&making, &name, wanted, repository).and_then(|_lower| {
+        let made = make_in(&making, &name, wanted, repository, &self.headway).and_then(|_lower| {
             boot::note(&making)
                 .and_then(|()| std::fs::rename(&making, place))
                 .map_err(|e| failure("put the pristine copy in its place", e))
@@ -178,7 +183,7 @@ impl PristineCache {
     /// Waits until nobody else makes a copy of the same repository; `around` is where they lie.
     ///
     /// One at a time, for the next is made from the one before it.
-    fn wait_for_turn(&self, around: &Path) -> io::Result<Flock<File>> {
+    fn wait_for_turn(&self, around: &Path) -> io::Result<Turn> {
         loop {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(around);
             let is_gone = around.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound);
@@ -200,7 +205,7 @@ impl PristineCache {
                     Err(error) => return Err(error),
                 }
             }
-            if let Some(turn) = turn(around, FlockArg::LockExclusive)? {
+            if let Some(turn) = Turn::wait(around, &self.headway)? {
                 return Ok(turn);
             }
         }
@@ -224,6 +229,7 @@ fn make_in(
     id: &str,
     wanted: &Wanted,
     repository: &GixRepository,
+    headway: &Arc<Headway>,
 ) -> Result<Option<Arc<Held>>, WorkspaceError> {
     let around = making.parent().unwrap_or(Path::new("/"));
     // What cannot be looked at is no help, and no harm.
@@ -236,7 +242,7 @@ fn make_in(
         }
         disposal::remove(making).map_err(|e| failure("remove half a pristine copy", e))?;
     }
-    build::whole(making, id, wanted, repository).map(|()| None)
+    build::whole(making, id, wanted, repository, headway).map(|()| None)
 }
 
 /// Whether the commit says where submodules come from. One that cannot be read is refused later.

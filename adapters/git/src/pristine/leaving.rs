@@ -1,22 +1,19 @@
 //! How pristine copies leave the cache, and what was left of others.
 
-use super::held::{flock, is_at, lock};
+use super::held::lock;
+use super::turn::{TURN, Turn};
 use crate::random::random_name;
 use crate::workspace::disposal;
 use isobox_ports::Eviction;
-use nix::fcntl::{Flock, FlockArg};
-use std::fs::{File, OpenOptions};
+use nix::fcntl::FlockArg;
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// How the name of half a copy begins that is being made.
 pub(super) const MAKING: &str = ".making-";
 /// How the name of a copy begins that is being removed.
 const GONE: &str = ".gone-";
-/// The file that is locked by whose turn it is.
-const TURN: &str = "lock";
 
 /// Removes the copy at `place`, unless somebody uses it, or `may_go` says otherwise once nobody does.
 pub(super) fn take_away(place: &Path, may_go: impl FnOnce() -> io::Result<bool>) -> io::Result<Eviction> {
@@ -48,21 +45,9 @@ pub(super) fn sweep(around: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes the turn to make a copy in `around`; `None` if that, or the file for it, was removed meanwhile.
-pub(super) fn turn(around: &Path, how: FlockArg) -> io::Result<Option<Flock<File>>> {
-    let host_path = around.join(TURN);
-    let mut options = OpenOptions::new();
-    let file = match options.write(true).create(true).truncate(false).mode(0o600).open(&host_path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        file => file?,
-    };
-    let locked = flock(file, how)?;
-    Ok(is_at(&host_path, &locked)?.then_some(locked))
-}
-
 /// Removes what was left in `around`, and itself if no copy is in it any more. While somebody makes one, it is let be.
 pub(super) fn tidy(around: &Path) -> io::Result<()> {
-    let turn = match turn(around, FlockArg::LockExclusiveNonblock) {
+    let turn = match Turn::try_take(around) {
         Ok(Some(turn)) => turn,
         Ok(None) => return Ok(()),
         Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
@@ -85,6 +70,7 @@ pub(super) fn tidy(around: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     #[test]

@@ -3,7 +3,7 @@
 //! ```text
 //! <cache>/<16 hex digits>/              a repository, by the path of its Git directory, and if the commits
 //!                                       have submodules by that of the working tree; mode 0700, as all around it
-//!     lock                              held by whoever makes a copy, while others wait
+//!     lock                              held by whoever makes a copy, while others wait: see turn.rs
 //!     <commit>-<16 hex digits>/         a copy; the digits stand for what else its bytes depend on
 //!         tree/                         the files, with their `.git`
 //!         stat-cache, base              see stat_cache.rs and base.rs
@@ -24,6 +24,7 @@ mod leaving;
 mod merged;
 mod nearest;
 mod seal;
+mod turn;
 mod upkeep;
 mod wanted;
 

@@ -11,21 +11,24 @@ use crate::{GixRepository, history};
 use isobox_domain::escape::Escaped;
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::WorkspaceSource;
-use isobox_ports::{Workspace, WorkspaceError, WorkspaceMount};
+use isobox_ports::{Headway, Workspace, WorkspaceError, WorkspaceMount};
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Up to this many objects, writing them beside the checkout costs more than it saves.
 const OBJECTS_OF_ONE_THREAD: usize = 64;
 
-/// Makes a copy of `source`, a commit of `repository`, at `layout`, where nothing but an empty root may be yet.
+/// Makes a copy of `source`, a commit of `repository`, at `layout`, where nothing but an empty root may be yet. Its files are
+/// counted in `headway`.
 pub(super) fn create(
     repository: &GixRepository,
     layout: &Layout,
     source: &WorkspaceSource,
+    headway: &Arc<Headway>,
 ) -> Result<Workspace, WorkspaceError> {
     let pinned = Pinned::read(repository, &source.commit)?;
     if let Some(directory) = source.working_directory.as_ref().filter(|directory| !pinned.has_directory(directory)) {
@@ -34,7 +37,8 @@ pub(super) fn create(
     if !layout.root().is_dir() {
         make_directories(layout).map_err(|e| failure("make the workspace's directory", e))?;
     }
-    let notices = copy(layout, pinned, source.branch.as_deref()).inspect_err(|_| {
+    headway.begin(pinned.tracked.len() as u64);
+    let notices = copy(layout, pinned, source.branch.as_deref(), headway).inspect_err(|_| {
         // Best effort: whoever noted the state disposes it again, and hears what stands in the way.
         disposal::remove(layout.container()).unwrap_or_default();
     })?;
@@ -50,8 +54,13 @@ pub(super) fn remember_root(repository: &GixRepository, source: &WorkspaceSource
     }
 }
 
-fn copy(layout: &Layout, mut pinned: Pinned, branch: Option<&[u8]>) -> Result<Vec<String>, WorkspaceError> {
-    let materialiser = Materialiser::new(&pinned.base, pinned.repositories.clone())?;
+fn copy(
+    layout: &Layout,
+    mut pinned: Pinned,
+    branch: Option<&[u8]>,
+    headway: &Arc<Headway>,
+) -> Result<Vec<String>, WorkspaceError> {
+    let materialiser = Materialiser::new(&pinned.base, pinned.repositories.clone())?.telling(headway);
     write(&layout.copy(), &mut pinned, &materialiser, branch)?;
     Ok(notices(&pinned.repositories[0], &pinned.missing_submodules, &materialiser.filters_not_run()))
 }

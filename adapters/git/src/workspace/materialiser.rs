@@ -21,7 +21,7 @@ use gix::worktree::stack::state::attributes::Source;
 use isobox_domain::change::Mode;
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::repo_path::RepoPath;
-use isobox_ports::WorkspaceError;
+use isobox_ports::{Headway, WorkspaceError};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
@@ -33,6 +33,7 @@ pub(crate) struct Materialiser {
     layers: Vec<OpenLayer>,
     filters: Filters,
     trust: ObjectTrust,
+    headway: Arc<Headway>,
 }
 
 /// Whether blobs are what their names say.
@@ -86,12 +87,17 @@ impl Materialiser {
             Ok(OpenLayer { prefix: layer.prefix.clone(), conversions, reader: ObjectReader::new(repository) })
         };
         let layers = base.layers.iter().zip(repositories).map(open).collect::<Result<_, WorkspaceError>>()?;
-        Ok(Self { layers, filters, trust: ObjectTrust::Believed })
+        Ok(Self { layers, filters, trust: ObjectTrust::Believed, headway: Arc::default() })
     }
 
     /// The same, which fails at a blob whose bytes have another name than it. gix does not look at that.
     pub(crate) fn verifying(self) -> Self {
         Self { trust: ObjectTrust::Verified, ..self }
+    }
+
+    /// The same, which counts in `headway` what it materialises.
+    pub(crate) fn telling(self, headway: &Arc<Headway>) -> Self {
+        Self { headway: Arc::clone(headway), ..self }
     }
 
     /// The filter drivers that paths materialised so far, by this value or a clone, name in their attributes, and how
@@ -117,6 +123,7 @@ impl Materialiser {
     ///
     /// `path` is from the root of the Workspace; `mode` and `oid` are the base's. A submodule has no bytes.
     pub(crate) fn materialise(&mut self, path: &RepoPath, mode: Mode, oid: &GitOid) -> gix::Result<Vec<u8>> {
+        self.headway.advance();
         // Layers are outer before inner: the last one that fits is the innermost.
         let is_around = |layer: &OpenLayer| layer.prefix.as_ref().is_none_or(|prefix| path.is_below(prefix));
         let index = self.layers.iter().rposition(is_around).unwrap_or(0);

@@ -25,8 +25,8 @@ use crate::GixRepository;
 use crate::capture::{self, MadeFrom};
 use crate::pristine::{Held, PristineCache, Unprepared, Wanted};
 use isobox_ports::{
-    CaptureSink, Cause, MemorySize, Overlay, OverlayKind, Workspace, WorkspaceError, WorkspaceForm, WorkspaceMount,
-    WorkspaceRequest, Workspaces,
+    CaptureSink, Cause, Headway, LaidOut, MemorySize, NotNow, Overlay, OverlayKind, Workspace, WorkspaceError,
+    WorkspaceForm, WorkspaceMount, WorkspaceRequest, Workspaces,
 };
 use layout::{Layout, Over};
 use permitted::Permitted;
@@ -42,6 +42,7 @@ pub struct GixWorkspaces {
     repository: GixRepository,
     workspaces_root: PathBuf,
     cache: Option<PristineCache>,
+    headway: Arc<Headway>,
     /// Why copies are made in place of overlays, by their containers.
     copied: Arc<Mutex<BTreeMap<PathBuf, String>>>,
 }
@@ -52,7 +53,14 @@ impl GixWorkspaces {
     ///
     /// A pristine copy that was used stays in the cache as long as this value or a clone of it lives.
     pub fn new(repository: GixRepository, workspaces_root: PathBuf, cache: Option<PathBuf>) -> Self {
-        Self { repository, workspaces_root, cache: cache.map(PristineCache::new), copied: Arc::default() }
+        let headway = Arc::default();
+        let cache = cache.map(|directory| PristineCache::new(directory, Arc::clone(&headway)));
+        Self { repository, workspaces_root, cache, headway, copied: Arc::default() }
+    }
+
+    /// How far what takes its time has come while a Workspace is laid out or created: in files of the commit.
+    pub fn headway(&self) -> Arc<Headway> {
+        Arc::clone(&self.headway)
     }
 
     /// The overlay at `layout`, laid out; `None` if it has to be a copy, which is said when that is made.
@@ -81,7 +89,7 @@ impl GixWorkspaces {
     }
 
     fn copy(&self, layout: &Layout, request: &WorkspaceRequest<'_>) -> Result<Workspace, WorkspaceError> {
-        let mut workspace = creation::create(&self.repository, layout, request.source)?;
+        let mut workspace = creation::create(&self.repository, layout, request.source, &self.headway)?;
         let why = self.copied().remove(layout.container());
         if let Some(why) = why {
             workspace
@@ -93,8 +101,7 @@ impl GixWorkspaces {
 
     /// The pristine copy that an overlay lies on, made anew if it was evicted.
     fn held(&self, wanted: &Wanted) -> Result<Arc<Held>, WorkspaceError> {
-        let made_anew =
-            |why: String| failure("find the pristine copy that the workspace lies on", io::Error::other(why));
+        let made_anew = |why: String| failure("find the pristine copy that the workspace lies on", NotNow(why));
         let Some(cache) = &self.cache else { return Err(made_anew("isobox has no cache directory here".into())) };
         if let Some(held) = cache.find(&wanted.place) {
             return Ok(held);
@@ -147,15 +154,16 @@ impl Workspaces for GixWorkspaces {
         layout.is_none_or(|layout| layout.over().is_none_or(|over| over.wanted.place.join("seal").exists()))
     }
 
-    fn lay_out(&self, reserved: &[u8], request: &WorkspaceRequest<'_>) -> Result<WorkspaceMount, WorkspaceError> {
+    fn lay_out(&self, reserved: &[u8], request: &WorkspaceRequest<'_>) -> Result<LaidOut, WorkspaceError> {
         let layout = layout(reserved)?;
         if let WorkspaceForm::Overlay { kind, memory } = request.form
             && let Some((_, overlay)) = self.overlay(&layout, kind, memory)?
         {
-            return Ok(WorkspaceMount::Overlay(overlay));
+            return Ok(LaidOut { mount: WorkspaceMount::Overlay(overlay), why_copy: None });
         }
         creation::make_directories(&layout).map_err(|e| failure("make the workspace's directory", e))?;
-        Ok(WorkspaceMount::Directory { host_path: layout.root() })
+        let why_copy = self.copied().get(layout.container()).cloned();
+        Ok(LaidOut { mount: WorkspaceMount::Directory { host_path: layout.root() }, why_copy })
     }
 
     fn create(&self, reserved: &[u8], request: &WorkspaceRequest<'_>) -> Result<Workspace, WorkspaceError> {

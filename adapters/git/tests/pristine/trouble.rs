@@ -3,11 +3,12 @@
 use crate::as_root;
 use crate::fixture::{commit, git, trial};
 use crate::scene::{Scene, overlay, own_mounts};
-use isobox_ports::{Workspace, WorkspaceMount};
+use isobox_ports::fake::RecordingSink;
+use isobox_ports::{NotNow, Workspace, WorkspaceError, WorkspaceMount, Workspaces};
 use libtest_mimic::Trial;
 use nix::mount::{MsFlags, mount};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -15,6 +16,9 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("a_damaged_copy_is_made_anew", damaged_is_made_anew),
         trial("a_copy_that_was_cut_off_by_a_loss_of_power_is_made_anew", loss_of_power),
         trial("a_damaged_object_makes_no_copy", damaged_object),
+        trial("a_lock_that_is_no_file_is_refused_and_neither_followed_nor_waited_for", lock_is_no_file),
+        trial("a_note_of_the_start_that_is_no_file_is_replaced", boot_is_no_file),
+        trial("capture_can_be_tried_again_when_the_cache_is_back", capture_waits_for_the_cache),
         trial("a_cache_that_others_can_write_to_is_not_used", open_to_others),
         as_root("on_a_full_disk_the_workspace_is_a_copy_and_nothing_is_left", full_disk),
         as_root("a_read_only_cache_serves_what_is_in_it", read_only),
@@ -95,6 +99,78 @@ fn damaged_object() {
     let found = scene.create(&scene.workspaces());
     is_copy(&found, "is damaged: its bytes are");
     assert_eq!(scene.cached().len(), 0);
+}
+
+/// Something that is no file, and must not be taken for one.
+#[derive(Clone, Copy)]
+enum Other {
+    Link,
+    Pipe,
+}
+
+impl Other {
+    fn make(self, at: &Path, target: &Path) {
+        match self {
+            Self::Link => symlink(target, at).expect("a link is made"),
+            Self::Pipe => nix::unistd::mkfifo(at, nix::sys::stat::Mode::S_IRWXU).expect("a pipe is made"),
+        }
+    }
+}
+
+fn lock_is_no_file() {
+    let scene = Scene::new();
+    let victim = scene.place.join("victim");
+    fs::write(&victim, "kept").expect("a file is written");
+    for other in [Other::Link, Other::Pipe] {
+        let tree = scene.tree();
+        let lock = tree.parent().and_then(Path::parent).expect("it has one").join("lock");
+        fs::remove_file(&lock).expect("it is removed");
+        other.make(&lock, &victim);
+        git(&scene.app, ["commit", "--quiet", "--allow-empty", "-m", "next"]);
+        is_copy(&scene.create(&scene.workspaces()), "is no regular file: remove it");
+        assert_eq!(fs::read(&victim).expect("it is read"), b"kept");
+        fs::remove_file(&lock).expect("it is removed");
+        assert_ne!(scene.tree(), tree);
+    }
+}
+
+fn boot_is_no_file() {
+    let scene = Scene::new();
+    let victim = scene.place.join("victim");
+    fs::write(&victim, "kept").expect("a file is written");
+    let tree = scene.tree();
+    let boot = tree.with_file_name("boot");
+    let noted = fs::read(&boot).expect("it is read");
+    for other in [Other::Link, Other::Pipe] {
+        fs::remove_file(&boot).expect("it is removed");
+        other.make(&boot, &victim);
+        let before = fs::read(tree.with_file_name("seal")).expect("it is read");
+        assert_eq!(scene.tree(), tree);
+        assert_eq!(fs::read(tree.with_file_name("seal")).expect("it is read"), before, "it is the same copy");
+        assert!(boot.symlink_metadata().expect("it is there").is_file());
+        assert_eq!(fs::read(&boot).expect("it is read"), noted);
+        assert_eq!(fs::read(&victim).expect("it is read"), b"kept");
+    }
+}
+
+fn capture_waits_for_the_cache() {
+    let scene = Scene::new();
+    let workspaces = scene.workspaces();
+    let workspace = scene.create(&workspaces);
+    fs::write(overlay(&workspace).upper().join("README.md"), "another line\n").expect("a file is written");
+    drop(workspaces);
+    let capture = || {
+        let mut sink = RecordingSink::default();
+        scene.workspaces().capture(&workspace.state, &workspace.mount, &mut sink).map(|()| sink.lines.len())
+    };
+    fs::remove_dir_all(scene.cache()).expect("the cache is removed");
+    fs::write(scene.cache(), "no directory").expect("a file is written");
+    let WorkspaceError::Io { source, .. } = capture().expect_err("nothing to compare with") else {
+        panic!("another failure")
+    };
+    assert!(source.is::<NotNow>(), "{source}");
+    fs::remove_file(scene.cache()).expect("it is removed");
+    assert_eq!(capture().expect("it is captured"), 1);
 }
 
 fn open_to_others() {

@@ -1,9 +1,9 @@
 //! The attempt itself: Workspace, Sandbox, workload, capture. Whatever fails here becomes part of the record.
 
-use super::fill::{Made, Unmade, insist, kind_of, make};
+use super::fill::{Filling, Made, Unmade, kind_of};
 use super::streams::Caller;
 use super::supervise::supervise;
-use super::{Ports, Progress, TaskRequest, Tell, choose, preflight_of};
+use super::{Ports, TaskRequest, Tell, choose};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, one_line};
 use crate::use_case::disposal;
@@ -11,7 +11,8 @@ use isobox_domain::outcome::Outcome;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
 use isobox_domain::timings::Phase;
 use isobox_ports::{
-    Attempt, Filled, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, WorkspaceMount, WorkspaceRequest, Workspaces,
+    Attempt, Filled, LaidOut, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, WorkspaceMount, WorkspaceRequest,
+    Workspaces,
 };
 use std::error::Error;
 
@@ -67,47 +68,47 @@ pub(super) struct Begun<'a> {
 /// An error is a Preflight Rule that refuses: nothing was executed, and an empty place may stand.
 pub(super) fn carry_out(begun: Begun<'_>, backend: &dyn RuntimeBackend, caller: Caller) -> Result<Performed, Failure> {
     let Begun { ports, request, tell, attempt, record, place, wanted } = begun;
+    let filling = Filling { ports, request, tell, place, wanted: &wanted };
     if !ports.workspaces.is_prepared(place) {
         // What takes its time is not made for a Task that is refused.
-        look_at_rules(ports, request, record)?;
+        filling.look_at_rules(record)?;
     }
     let mount = match ports.workspaces.lay_out(place, &wanted) {
-        Ok(mount) => mount,
-        Err(error) => return Ok(unprepared(ports, record, &error, Standing::Incomplete)),
+        Ok(LaidOut { mount, why_copy }) => {
+            choose::insist(request, why_copy.as_deref())?;
+            mount
+        }
+        Err(error) => {
+            filling.fail_empty(record)?;
+            return Ok(unprepared(ports, record, &error, Standing::Incomplete));
+        }
     };
-    if let Err(error) = insist(ports, request, place, &wanted, &mount) {
-        return Ok(unprepared(ports, record, &*error, Standing::Incomplete));
-    }
     record.policy = record.policy.clone().with_workspace(kind_of(&mount));
     ports.laps.end(Phase::LayOut);
-    let mut made = Err(Unmade::failed("the runtime backend left the workspace empty", Standing::Incomplete));
+    let mut filled = None;
     let launched = launch(request, backend, record, &mount, &mut || {
         // While the Sandbox comes up, which takes longer than all this.
         ports.laps.end(Phase::Launch);
-        let looked = look_at_rules(ports, request, record);
-        ports.laps.end(Phase::Preflight);
-        made = looked.map_err(Unmade::Refused).and_then(|()| {
-            attempt.set_room_aside();
-            make(ports, request, attempt, place, &wanted)
-        });
-        // Whoever is told of a Task finds it: one that is refused is taken back.
-        if !matches!(made, Err(Unmade::Refused(_))) {
-            tell(Progress::Started(record));
-        }
+        let made = filling.fill(attempt, record);
         ports.laps.end(Phase::Workspace);
-        if let Ok(Made { snapshot: Some(snapshot), .. }) = &made {
-            tell(Progress::TookAlong(record, snapshot.summary));
-        }
-        if made.is_ok() { Filled::Whole } else { Filled::Not }
+        let is_made = made.is_ok();
+        filled = Some(made);
+        if is_made { Filled::Whole } else { Filled::Not }
     });
     ports.laps.end(Phase::Launch);
-    let Made { workspace, started_at, snapshot } = match (made, &launched) {
-        (Ok(made), _) => made,
-        (Err(Unmade::Refused(failure)), _) => return Err(failure),
-        (Err(Unmade::Failed { why, standing }), Ok(_) | Err(LaunchError::NotFilled)) => {
+    let Made { workspace, started_at, snapshot } = match (filled, &launched) {
+        (Some(Ok(made)), _) => made,
+        (Some(Err(Unmade::Refused(failure))), _) => return Err(failure),
+        (Some(Err(Unmade::Failed { why, standing })), Ok(_) | Err(LaunchError::NotFilled)) => {
             return Ok(unprepared(ports, record, &*why, standing));
         }
-        (Err(_), Err(error)) => return Ok(unprepared(ports, record, error, Standing::Incomplete)),
+        (Some(Err(_)), Err(error)) => return Ok(unprepared(ports, record, error, Standing::Incomplete)),
+        (None, launched) => {
+            filling.fail_empty(record)?;
+            let left = LaunchError::NotFilled;
+            let why = launched.as_ref().err().unwrap_or(&left);
+            return Ok(unprepared(ports, record, why, Standing::Incomplete));
+        }
     };
     record.artifacts.source_snapshot = snapshot;
     record.warnings.extend(workspace.notices.iter().cloned());
@@ -118,11 +119,6 @@ pub(super) fn carry_out(begun: Begun<'_>, backend: &dyn RuntimeBackend, caller: 
             supervise(ports, sandbox, caller, attempt, record, &workspace)
         }
     })
-}
-
-fn look_at_rules(ports: &Ports<'_>, request: &TaskRequest, record: &TaskRecord) -> Result<(), Failure> {
-    choose::look_at_rules(ports, request, &record.source)
-        .map_err(|failure| failure.while_doing(preflight_of(request.kind)))
 }
 
 fn launch(

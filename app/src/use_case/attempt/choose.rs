@@ -1,6 +1,6 @@
 //! Before anything is made: which backend, under which Effective Policy, and whether the Preflight Rules hold.
 
-use super::{Ports, ROOM_BYTES, Retention, TaskRequest, Uncommitted};
+use super::{Ports, ROOM_BYTES, Retention, TaskRequest, Uncommitted, preflight_of};
 use crate::failure::{Failure, FailureKind};
 use isobox_domain::escape::Escaped;
 use isobox_domain::policy::{
@@ -43,11 +43,23 @@ pub(super) fn form(
         // Whoever wants to keep a Workspace wants the files.
         WorkspaceChoice::Auto if request.retention == Retention::Retain => Ok(WorkspaceForm::Copy),
         WorkspaceChoice::Auto => Ok(overlay().unwrap_or(WorkspaceForm::Copy)),
-        WorkspaceChoice::Named(WorkspaceKind::Overlay) => overlay().map_err(|why: String| {
-            Failure::new(FailureKind::General, format!("the workspace cannot be an overlay here: {why}"))
-                .with_hint("without --workspace, or with --workspace copy, it has files of its own")
-        }),
+        WorkspaceChoice::Named(WorkspaceKind::Overlay) => overlay().map_err(|why: String| no_overlay(&why)),
     }
+}
+
+/// Refuses a copy, for the reason `why`, where an overlay was named.
+pub(super) fn insist(request: &TaskRequest, why: Option<&str>) -> Result<(), Failure> {
+    match (request.workspace, why) {
+        (WorkspaceChoice::Named(WorkspaceKind::Overlay), Some(why)) => {
+            Err(no_overlay(why).while_doing(preflight_of(request.kind)))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn no_overlay(why: &str) -> Failure {
+    Failure::new(FailureKind::General, format!("the workspace cannot be an overlay here: {why}"))
+        .with_hint("without --workspace, or with --workspace copy, it has files of its own")
 }
 
 fn is_candidate(choice: BackendChoice, name: BackendName) -> bool {

@@ -138,9 +138,13 @@ fn an_unwritable_store_is_found_before_the_workload_runs() {
 
 #[test]
 fn a_workspace_or_sandbox_that_does_not_come_up_is_a_preparation_failure_on_record() {
-    let unmade = World::new(edit);
-    unmade.break_down("create");
+    let [not_laid_out, unmade] = ["lay_out", "create"].map(|operation| {
+        let world = World::new(edit);
+        world.break_down(operation);
+        world
+    });
     for (world, why, fate) in [
+        (not_laid_out, "lay_out: no space left", WorkspaceFate::NeverCreated),
         (unmade, "create: no space left", WorkspaceFate::NeverCreated),
         (World::refusing("no namespaces"), "start a sandbox with `bubblewrap`: no namespaces", WorkspaceFate::Disposed),
     ] {
@@ -150,8 +154,19 @@ fn a_workspace_or_sandbox_that_does_not_come_up_is_a_preparation_failure_on_reco
         assert_eq!((record.outcome, record.started_at), (Outcome::PreparationFailure, None));
         assert_eq!(record.outcome_detail.as_deref(), Some(why));
         assert_eq!(record.workspace, fate);
+        assert!(world.told_of_start.get(), "{why}");
         assert_nothing_is_left(&world);
     }
+}
+
+#[test]
+fn a_workspace_that_cannot_be_laid_out_for_a_task_that_is_refused_leaves_nothing_and_nobody_is_told() {
+    let world = World::new(|_| panic!("the workload must not run"));
+    world.break_down("lay_out");
+    world.break_down("probe");
+    tried(&world).expect_err("a refusal");
+    assert_eq!((world.records(), world.told_of_start.get()), (vec![], false));
+    assert_nothing_is_left(&world);
 }
 
 #[test]
@@ -164,13 +179,11 @@ fn a_kind_of_workspace_that_was_named_is_had_or_nothing_is_started() {
     // What an overlay could lie on cannot be had in this world.
     let world = World::mounting(|_| panic!("the workload must not run"));
     let named = TaskRequest { workspace: overlay, ..request() };
-    let attempted = tried_with(&world, &named, caller(io::sink())).expect("a record");
-    assert_eq!(attempted.code, ExitCode::ISOBOX_FAILED);
-    let record = &world.records()[0];
-    assert_eq!((record.outcome, record.started_at), (Outcome::PreparationFailure, None));
-    let why = "an overlay was asked for by name: the workspace is a copy: these are directories alone";
-    assert_eq!(record.outcome_detail.as_deref(), Some(why));
-    assert_eq!((&record.workspace, record.policy.workspace), (&WorkspaceFate::NeverCreated, None));
+    let refused = tried_with(&world, &named, caller(io::sink())).expect_err("a refusal");
+    let why = "the workspace cannot be an overlay here: these are directories alone";
+    assert_eq!(refused.chain().last().map(String::as_str), Some(why));
+    assert!(refused.hint.expect("a hint").contains("--workspace copy"));
+    assert_eq!((world.records(), world.told_of_start.get()), (vec![], false));
     assert_nothing_is_left(&world);
 }
 

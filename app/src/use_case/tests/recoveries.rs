@@ -105,6 +105,33 @@ fn published_and_killed(world: &World, fate: impl FnOnce(PathBuf) -> WorkspaceFa
 }
 
 #[test]
+fn a_recovery_that_cannot_have_what_it_compares_with_is_told_and_tried_again() {
+    let world = World::new(edit);
+    let draft = draft();
+    let mut attempt = world.store.inner.begin(&draft).expect("begun");
+    let place = world.workspaces.reserve(&copy_of(&draft.source)).expect("a place");
+    attempt.note(PLACE, &place).expect("noted");
+    let workspace = world.workspaces.create(&place, &copy_of(&draft.source)).expect("made");
+    Launched { started_at: clock().now(), mount: workspace.mount.clone() }.note(&mut *attempt).expect("noted");
+    fs::write(workspace.mount.host_path().join("README.md"), "half").expect("write");
+    drop(attempt);
+    world.break_down("what capture needs");
+    for tries in 1..3 {
+        world.recover();
+        let warning = world.warnings.borrow().last().cloned().expect("a warning");
+        assert!(warning.contains("left is not finished yet: capture: the cache is away"), "{warning}");
+        assert_eq!((world.records(), world.unfinished()), (vec![], 1), "try {tries}");
+        assert!(workspace.mount.host_path().exists());
+    }
+    world.repair();
+    world.recover();
+    let record = &world.records()[0];
+    assert_eq!(record.artifacts.change_set.clone().expect("changes").summary.modified, 1);
+    assert_eq!((record.workspace.clone(), world.records().len()), (WorkspaceFate::Disposed, 1));
+    assert_nothing_is_left(&world);
+}
+
+#[test]
 fn a_recovery_that_cannot_publish_is_told_and_tried_again() {
     let world = World::new(edit);
     drop(world.store.inner.begin(&draft()).expect("begun"));
