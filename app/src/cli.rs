@@ -148,6 +148,8 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  \
         isobox promote @latest\n  \
         isobox promote --dry-run task-0123\n  \
+        isobox promote --commit -m 'Fix the parser' @latest\n  \
+        isobox promote --branch try-it @latest\n  \
         isobox promote --only src @latest\n  \
         isobox promote --except README.md @latest\n  \
         isobox promote --yes .isobox/tasks/task-0123456789abcdef")]

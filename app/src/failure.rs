@@ -192,6 +192,7 @@ impl From<ApplyError> for Failure {
                 }
                 Self::new(FailureKind::PromotionRefused, format!("{message}; nothing was changed")).because(reasons)
             }
+            ApplyError::Refused { hint, .. } => Self::new(FailureKind::PromotionRefused, message).with_hint(hint),
             ApplyError::Full { .. } => {
                 Self::new(FailureKind::General, message).with_hint("free some space on that disk, then try again")
             }

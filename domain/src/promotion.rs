@@ -3,6 +3,7 @@
 //! The rules are looked at twice: when the plan is made and shown, and again, under the lock, right before it is
 //! performed. Nothing that was approved may have changed in between.
 
+mod message;
 mod refusal;
 mod selection;
 
@@ -106,7 +107,9 @@ impl Candidate<'_> {
         check_events(self.events, wish.repetition)?;
         check_repository(&self.record.source, target)?;
         match &wish.way {
-            Way::Branch(_) if self.record.artifacts.source_snapshot.is_some() => Err(PromotionRefusal::NoCommit)?,
+            Way::Branch(_) | Way::Commit if self.record.artifacts.source_snapshot.is_some() => {
+                Err(PromotionRefusal::NoCommit)?;
+            }
             Way::Branch(_) => {}
             Way::WorkingTree | Way::Index | Way::Commit => check_head(&self.expected_head(), target)?,
         }

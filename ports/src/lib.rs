@@ -68,7 +68,9 @@ pub use policy_source::{PolicyError, PolicyFile, PolicySource, Position};
 pub use project_files::{ProjectFiles, ProjectFilesError};
 pub use record_log::{AppendError, RecordLog, StoredEvent};
 pub use release_source::ReleaseSource;
-pub use repository::{Applied, ApplyError, IndexMode, Promotion, RepositoryError, TrustedRepository, Unfinished};
+pub use repository::{
+    Applied, ApplyError, CommitText, Landing, Promotion, RepositoryError, Route, TrustedRepository, Unfinished,
+};
 pub use runtime_backend::{
     EndCause, Ending, Filled, Flow, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, Streams, SupervisionError,
 };

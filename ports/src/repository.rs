@@ -3,6 +3,7 @@
 use crate::{Cause, ChangeLines, ObjectStore};
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::source::{Cleanliness, SnapshotDifference, WorkspaceSource};
+use isobox_domain::timestamp::Timestamp;
 
 /// A failure to look at the trusted repository. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +43,14 @@ pub enum ApplyError {
         first: Vec<String>,
         /// How many there are.
         count: u64,
+    },
+    /// Something else than a changed path stands in the way: a reference, or what the configuration does not say.
+    #[error("{reason}; nothing was changed")]
+    Refused {
+        /// What.
+        reason: String,
+        /// What to do about it.
+        hint: String,
     },
     /// No space, no inodes or over quota.
     #[error("{operation}: no space left; nothing was changed")]
@@ -84,13 +93,47 @@ pub struct Unfinished {
     pub receipt: Vec<u8>,
 }
 
-/// Whether the index is staged too.
+/// Where a Promotion goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// Into the files of the working tree.
+    Files,
+    /// Into the files, and into an index that matches them.
+    Index,
+    /// Into the files, the index, and a commit on HEAD, which HEAD or the branch that it names is moved to.
+    Commit,
+    /// Into a commit on `parent`, which a branch is made for. Neither files nor index nor HEAD are touched or looked at.
+    Branch {
+        /// The branch, `refs/heads/…`, which must not be there.
+        name: Vec<u8>,
+        /// The commit that the Change Set was made against.
+        parent: GitOid,
+    },
+}
+
+/// A [`Route`] with the commit that was made for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IndexMode {
-    /// Only the working tree is written.
-    Leave,
-    /// The index is made to match what was written.
-    Stage,
+pub struct Landing<'a> {
+    /// Where the Promotion goes.
+    pub route: &'a Route,
+    /// What [`Promotion::commit`] made, for a route with a commit.
+    pub made: Option<&'a GitOid>,
+}
+
+impl<'a> Landing<'a> {
+    /// A route without a commit.
+    pub const fn without_commit(route: &'a Route) -> Self {
+        Self { route, made: None }
+    }
+}
+
+/// What a commit says of itself. Who made it, the repository's configuration says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommitText {
+    /// The whole message, any bytes but NUL.
+    pub message: Vec<u8>,
+    /// When it was made.
+    pub at: Timestamp,
 }
 
 /// The trusted repository.
@@ -119,6 +162,7 @@ pub trait TrustedRepository: Send + Sync {
 
 /// The lock on a trusted repository, and the only way to write to it. Dropping it releases the lock.
 ///
+/// - No hook runs, and nothing else that the repository or its configuration names.
 /// - `apply` performs all changes or none, whatever fails and whenever the process is killed.
 /// - Every path that changes is first found as the Change Set's `before` says, or nothing is changed.
 /// - No link is followed: a path below a symbolic link is a conflict.
@@ -128,15 +172,24 @@ pub trait Promotion {
     fn unfinished(&self) -> Option<&Unfinished>;
 
     /// Looks whether every change could be applied now; changes nothing.
-    fn rehearse(&mut self, changes: ChangeLines<'_>) -> Result<Applied, ApplyError>;
+    fn rehearse(&mut self, changes: ChangeLines<'_>, route: &Route) -> Result<Applied, ApplyError>;
 
-    /// Performs the changes, with contents from `objects`. `receipt` is handed back as [`Unfinished`] if this process is
-    /// killed before `finish`.
+    /// Makes the commit of a [`Route`] that has one, and says which. Nothing names it until `apply` does.
+    fn commit(
+        &mut self,
+        changes: ChangeLines<'_>,
+        objects: &dyn ObjectStore,
+        route: &Route,
+        text: &CommitText,
+    ) -> Result<GitOid, ApplyError>;
+
+    /// Performs the changes, with contents from `objects`; `made` is what `commit` made of the very same. `receipt` is handed
+    /// back as [`Unfinished`] if this process is killed before `finish`.
     fn apply(
         &mut self,
         changes: ChangeLines<'_>,
         objects: &dyn ObjectStore,
-        index: IndexMode,
+        landing: Landing<'_>,
         receipt: &[u8],
     ) -> Result<Applied, ApplyError>;
 

@@ -94,6 +94,10 @@ impl repository::RepositoryFixture for FakeRepository {
 }
 
 impl promotion::PromotionFixture for FakeRepository {
+    fn branch(&self, name: &[u8]) -> Option<Files> {
+        self.0.branch(name).map(|(_, files)| files)
+    }
+
     fn repository(&self) -> &dyn TrustedRepository {
         &self.0
     }

@@ -2,7 +2,7 @@
 
 mod fixture;
 
-use fixture::{Place, commit, git, write};
+use fixture::{Place, commit, git, git_command, write};
 use isobox_domain::change::Mode;
 use isobox_domain::repo_path::RepoPath;
 use isobox_git::GixRepository;
@@ -26,6 +26,8 @@ impl Fixture {
         let place = Place::new();
         git(place.path(), ["init", "--quiet", "-b", "main", "app"]);
         let root = place.join("app");
+        git(&root, ["config", "user.name", "Bo"]);
+        git(&root, ["config", "user.email", "bo@example.org"]);
         for (path, mode, content) in FILES {
             write(&root.join(OsStr::from_bytes(path)), *mode, content);
         }
@@ -64,6 +66,25 @@ impl PromotionFixture for Fixture {
             }
         }
         files
+    }
+
+    fn branch(&self, name: &[u8]) -> Option<Files> {
+        let name = OsStr::from_bytes(name);
+        let listed = git_command(&self.root).args(["ls-tree", "-r", "-z"]).arg(name).output().expect("git starts");
+        let lines = listed.stdout.split(|byte| *byte == 0).filter(|line| !line.is_empty());
+        let file = |line: &[u8]| {
+            let tab = line.iter().position(|byte| *byte == b'\t').expect("a tab");
+            let words = String::from_utf8(line[..tab].to_vec()).expect("text");
+            let [mode, _, oid] = words.split(' ').collect::<Vec<_>>()[..] else { panic!("{words}") };
+            let mode = match mode {
+                "100644" => Mode::File,
+                "100755" => Mode::Executable,
+                _ => Mode::Symlink,
+            };
+            let content = git_command(&self.root).args(["cat-file", "blob", oid]).output().expect("git starts").stdout;
+            (RepoPath::parse(&line[tab + 1..]).expect("a path"), (mode, content))
+        };
+        listed.status.success().then(|| lines.map(file).collect())
     }
 
     fn put(&self, path: &RepoPath, mode: Mode, content: &[u8]) {

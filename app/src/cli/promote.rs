@@ -22,6 +22,15 @@ pub(crate) struct PromoteArguments {
     /// Stage the changes in the index too
     #[arg(long)]
     pub(crate) index: bool,
+    /// Stage the changes and commit them on HEAD; no hook runs
+    #[arg(long, group = "committing", conflicts_with = "index")]
+    pub(crate) commit: bool,
+    /// Commit the changes on a new branch, from where the task started; the working tree stays as it is
+    #[arg(long, value_name = "NAME", group = "committing", conflicts_with = "index")]
+    pub(crate) branch: Option<OsString>,
+    /// What the commit of --commit or --branch says; a repeated one is a further paragraph
+    #[arg(long, short, value_name = "MESSAGE", requires = "committing")]
+    pub(crate) message: Vec<OsString>,
     /// Promote this path alone, or what changed below this directory; the rest can be promoted later (repeatable)
     #[arg(long, value_name = "PATH")]
     pub(crate) only: Vec<OsString>,

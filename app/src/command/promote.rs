@@ -7,7 +7,7 @@ use crate::cli::{Place, PromoteArguments};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
-use crate::output::review::{Asking, StandardStreams, target};
+use crate::output::review::{Asking, StandardStreams, destination, target};
 use crate::output::stdout::{for_documents, unwritten};
 use crate::output::{lifecycle, text};
 use crate::use_case::import::Verdict;
@@ -55,10 +55,10 @@ pub(super) fn promote(console: Console, arguments: &PromoteArguments) -> Result<
         Promoted::Rehearsed(plan) => {
             format!("{name} could be promoted into {}; nothing was changed", target(plan))
         }
-        Promoted::Performed(plan) => format!("promoted {name} into {}", target(plan)),
+        Promoted::Performed(plan, made) => format!("promoted {name} into {}", destination(plan, made.as_ref())),
     };
     writeln!(reviewer.out, "{line}").and_then(|()| reviewer.out.flush()).map_err(unwritten)?;
-    if let Promoted::Performed(_) = &promoted {
+    if let Promoted::Performed(_, None) = &promoted {
         console.line("commit it before the next task, which starts from your last commit, next: git status");
     }
     Ok(ExitCode::SUCCESS)
@@ -76,6 +76,7 @@ fn request(
         wish: wish(arguments)?,
         goal: if arguments.dry_run { Goal::Rehearse } else { Goal::Perform },
         records_directory: project.records_directory(),
+        message: message(&arguments.message),
         views,
         flags: arguments.place.flags(),
     })
@@ -85,8 +86,23 @@ fn wish(arguments: &PromoteArguments) -> Result<Wish, Failure> {
     Ok(Wish {
         repetition: if arguments.again { Repetition::Allowed } else { Repetition::Refused },
         selection: Selection { only: paths(&arguments.only)?, except: paths(&arguments.except)? },
-        way: if arguments.index { Way::Index } else { Way::WorkingTree },
+        way: match &arguments.branch {
+            Some(name) => Way::Branch(full_name(name.as_bytes())),
+            None if arguments.commit => Way::Commit,
+            None if arguments.index => Way::Index,
+            None => Way::WorkingTree,
+        },
     })
+}
+
+/// Paragraphs as one message, as `git commit -m` makes it.
+fn message(paragraphs: &[OsString]) -> Option<Vec<u8>> {
+    let paragraphs: Vec<&[u8]> = paragraphs.iter().map(|paragraph| paragraph.as_bytes()).collect();
+    (!paragraphs.is_empty()).then(|| paragraphs.join(b"\n\n".as_slice()))
+}
+
+fn full_name(branch: &[u8]) -> Vec<u8> {
+    if branch.starts_with(b"refs/heads/") { branch.to_vec() } else { [b"refs/heads/", branch].concat() }
 }
 
 /// Paths as the report prints them, from the root of the repository. A directory may be typed with its slash.

@@ -9,7 +9,8 @@ use crate::use_case::promote::Reviewer;
 use isobox_domain::change::ChangeLine;
 use isobox_domain::escape::Escaped;
 use isobox_domain::event::Confirmation;
-use isobox_domain::promotion::{Extent, PromotionPlan};
+use isobox_domain::git_oid::GitOid;
+use isobox_domain::promotion::{Extent, PromotionPlan, Way};
 use isobox_domain::report::{Finding, PromotionReport};
 use std::io::Write;
 
@@ -80,8 +81,20 @@ impl<W: Write> StandardStreams<W> {
     }
 }
 
+/// Where a plan went, in words, with the commit that was made.
+pub(crate) fn destination(plan: &PromotionPlan, made: Option<&GitOid>) -> String {
+    match made {
+        None => target(plan),
+        Some(made) => format!("{}, as commit {}", target(plan), made.short()),
+    }
+}
+
 /// The repository and branch that a plan writes to, in words.
 pub(crate) fn target(plan: &PromotionPlan) -> String {
+    if let Way::Branch(name) = &plan.way {
+        let name = Escaped(name.strip_prefix(b"refs/heads/").unwrap_or(name));
+        return format!("{} (the new branch {name})", Escaped(&plan.host_path));
+    }
     let branch = match &plan.branch {
         Some(branch) => format!("branch {}", Escaped(branch.strip_prefix(b"refs/heads/").unwrap_or(branch))),
         None => "no branch".to_owned(),

@@ -20,8 +20,8 @@ use isobox_domain::report::{Finding, PromotionReport};
 use isobox_domain::source::SnapshotDifference;
 use isobox_domain::task_state::Standing;
 use isobox_ports::{
-    Attempts, ChangeLines, Clock, IndexMode, ObjectStore, Promotion, RecordLog, RepositoryError, TrustedRepository,
-    Views,
+    Attempts, ChangeLines, Clock, CommitText, Landing, ObjectStore, Promotion, RecordLog, RepositoryError, Route,
+    TrustedRepository, Views,
 };
 
 /// Room for the event of a Promotion and the lane that it goes to, in bytes: an event takes less than 1 MiB.
@@ -46,6 +46,8 @@ pub(crate) struct PromotionRequest {
     pub(crate) record: TaskRecord,
     pub(crate) wish: Wish,
     pub(crate) goal: Goal,
+    /// What the commit says, if one is made; `None`: which Task it comes from.
+    pub(crate) message: Option<Vec<u8>>,
     /// Absolute host path of the store's records directory, any bytes.
     pub(crate) records_directory: Vec<u8>,
     pub(crate) views: ViewLimit,
@@ -79,8 +81,8 @@ pub(crate) trait Reviewer {
 pub(crate) enum Promoted {
     /// Everything could be promoted now; nothing was changed.
     Rehearsed(PromotionPlan),
-    /// Everything was.
-    Performed(PromotionPlan),
+    /// Everything was; the commit that was made.
+    Performed(PromotionPlan, Option<GitOid>),
 }
 
 /// Promotes a Task Result, all of it or nothing.
@@ -94,7 +96,7 @@ pub(crate) fn promote(
         failure.while_doing(format!("cannot promote {}", text::attempt(&request.record, Standing::Newest)))
     };
     let (plan, extent) = plan(ports, request).map_err(refused)?;
-    rehearse(ports, &plan).map_err(refused)?;
+    rehearse(ports, request, &plan).map_err(refused)?;
     reviewer.begin(&plan)?;
     let each = &mut |line: &ChangeLine, findings: &[Finding]| reviewer.line(line, findings);
     let totals = report_chosen(ports.objects, &request.record, &plan.chosen, each)?;
@@ -103,14 +105,14 @@ pub(crate) fn promote(
         return Ok(Promoted::Rehearsed(plan));
     }
     let confirmation = reviewer.confirm(&plan).map_err(refused)?;
-    perform(ports, request, &plan, confirmation, tell).map_err(refused)?;
+    let made = perform(ports, request, &plan, confirmation, tell).map_err(refused)?;
     show_in_view(ports, request, tell);
-    Ok(Promoted::Performed(plan))
+    Ok(Promoted::Performed(plan, made))
 }
 
 /// Whether a Task Result could be promoted now: nothing is shown or changed.
 pub(crate) fn check(ports: &Ports<'_>, request: &PromotionRequest) -> Result<(), Failure> {
-    let checked = plan(ports, request).and_then(|(plan, _)| rehearse(ports, &plan));
+    let checked = plan(ports, request).and_then(|(plan, _)| rehearse(ports, request, &plan));
     checked.map_err(|failure| failure.while_doing(format!("cannot promote {}", request.record.task)))
 }
 
@@ -166,10 +168,20 @@ fn refusal(refusal: PromotionRefusal, request: &PromotionRequest) -> Failure {
     }
 }
 
-fn rehearse(ports: &Ports<'_>, plan: &PromotionPlan) -> Result<(), Failure> {
+fn rehearse(ports: &Ports<'_>, request: &PromotionRequest, plan: &PromotionPlan) -> Result<(), Failure> {
     let mut promotion = begin(ports)?;
-    promotion.rehearse(extent::chosen_lines(ports.objects, &plan.change_set, &plan.chosen)?)?;
+    let lines = extent::chosen_lines(ports.objects, &plan.change_set, &plan.chosen)?;
+    promotion.rehearse(lines, &route(request, plan))?;
     Ok(())
+}
+
+fn route(request: &PromotionRequest, plan: &PromotionPlan) -> Route {
+    match &plan.way {
+        Way::WorkingTree => Route::Files,
+        Way::Index => Route::Index,
+        Way::Commit => Route::Commit,
+        Way::Branch(name) => Route::Branch { name: name.clone(), parent: request.record.source.commit },
+    }
 }
 
 fn begin<'a>(ports: &Ports<'a>) -> Result<Box<dyn Promotion + 'a>, Failure> {
@@ -185,17 +197,25 @@ fn perform(
     approved: &PromotionPlan,
     confirmation: Confirmation,
     tell: Tell<'_>,
-) -> Result<(), Failure> {
+) -> Result<Option<GitOid>, Failure> {
     let mut promotion = begin(ports)?;
     // What cannot be put on record is not done.
     ports.attempts.probe(EVENT_ROOM)?;
     let (now, extent) = plan(ports, request)?;
     approved.confirm(&now).map_err(|why| refusal(why, request))?;
-    let event = now.event(confirmation, extent, None, ports.clock.now());
+    let at = ports.clock.now();
+    let route = route(request, &now);
+    let lines = || extent::chosen_lines(ports.objects, &now.change_set, &now.chosen);
+    let made = match route {
+        Route::Files | Route::Index => None,
+        Route::Commit | Route::Branch { .. } => {
+            let text = CommitText { message: now.commit_message(request.message.as_deref()), at };
+            Some(promotion.commit(lines()?, ports.objects, &route, &text)?)
+        }
+    };
+    let event = now.event(confirmation, extent, made, at);
     let receipt = Receipt { records_directory: request.records_directory.clone(), event: event.clone() }.encode()?;
-    let lines = extent::chosen_lines(ports.objects, &now.change_set, &now.chosen)?;
-    let index = if now.way == Way::WorkingTree { IndexMode::Leave } else { IndexMode::Stage };
-    promotion.apply(lines, ports.objects, index, &receipt)?;
+    promotion.apply(lines()?, ports.objects, Landing { route: &route, made: made.as_ref() }, &receipt)?;
     // From here on the journal stands for the event: whoever finds it appends the event.
     if let Err(error) = ports.records.append(&event) {
         let failure = Failure::from(error).while_doing("the repository was changed, but that is not on record yet");
@@ -204,7 +224,7 @@ fn perform(
     if let Err(error) = promotion.finish() {
         tell(Progress::Warning(&one_line(&error)));
     }
-    Ok(())
+    Ok(made)
 }
 
 fn show_in_view(ports: &Ports<'_>, request: &PromotionRequest, tell: Tell<'_>) {

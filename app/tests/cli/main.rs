@@ -18,6 +18,7 @@ mod place;
 mod policy;
 mod preflight;
 mod promote;
+mod promote_commits;
 mod promote_parts;
 mod prune;
 mod repair;

@@ -93,7 +93,7 @@ pub enum PromotionRefusal {
     #[error("there is nothing to promote: every path that was chosen is left out or was promoted before")]
     NothingChosen,
     /// A commit cannot hold what the Task started from.
-    #[error("the task started from uncommitted changes, which a branch of its own would lack")]
+    #[error("the task started from uncommitted changes, which a commit of its result would lack")]
     NoCommit,
     /// The result was promoted before.
     #[error("the task was promoted before, into {host_path} at {}", at)]
@@ -169,7 +169,7 @@ impl PromotionRefusal {
             }
             Self::NotChanged { .. } => format!("`isobox diff --name-only{task}` prints the paths that it changed"),
             Self::NothingChosen => "pass --again to promote once more what was promoted before".into(),
-            Self::NoCommit => "promote into the working tree, then commit".into(),
+            Self::NoCommit => "promote into the working tree, then commit both".into(),
             Self::PromotedBefore { .. } => "pass --again to promote it once more".into(),
             Self::Rejected { .. } => {
                 format!("`isobox rerun{task}` attempts it once more; or pass --again to promote it all the same")

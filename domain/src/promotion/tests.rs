@@ -224,6 +224,41 @@ fn the_rest_of_a_result_is_promoted_where_nothing_but_the_part_is_uncommitted() 
 }
 
 #[test]
+fn a_commit_of_what_began_with_uncommitted_changes_is_refused() {
+    let mut record = record();
+    record.artifacts.source_snapshot = record.artifacts.change_set;
+    let candidate = Candidate { record: &record, id: ID, events: &[] };
+    for way in [Way::Commit, Way::Branch(b"refs/heads/try".to_vec())] {
+        let refused = PromotionPlan::make(&candidate, &target(), &Wish { way, ..wish() });
+        assert_eq!(refused, Err(PromotionRefusal::NoCommit));
+    }
+}
+
+#[test]
+fn a_branch_of_its_own_asks_neither_for_head_nor_for_a_clean_tree() {
+    let record = record();
+    let candidate = Candidate { record: &record, id: ID, events: &[] };
+    let mut moved = TargetFacts { cleanliness: Cleanliness::Dirty { first: Vec::new(), count: 1 }, ..target() };
+    moved.source.commit = GitOid::Sha1([6; 20]);
+    let wish = Wish { way: Way::Branch(b"refs/heads/try".to_vec()), ..wish() };
+    assert!(PromotionPlan::make(&candidate, &moved, &wish).is_ok());
+    moved.source.root_commit = Some(GitOid::Sha1([2; 20]));
+    assert!(PromotionPlan::make(&candidate, &moved, &wish).is_err(), "another repository");
+}
+
+#[test]
+fn a_commit_says_which_task_and_record_it_comes_from() {
+    let plan = plan(&record(), &target()).expect("a plan");
+    let said =
+        |message: Option<&str>| String::from_utf8(plan.commit_message(message.map(str::as_bytes))).expect("text");
+    let trailers = format!("Isobox-Task: task-0707070707070707\nIsobox-Record: {ID}\n");
+    assert_eq!(said(None), format!("Promote the result of task-0707070707070707\n\n{trailers}"));
+    assert_eq!(said(Some("Fix it\n\nAs said: here.\n")), format!("Fix it\n\nAs said: here.\n\n{trailers}"));
+    assert_eq!(said(Some("Fix it\n\nFixes: #1")), format!("Fix it\n\nFixes: #1\n{trailers}"));
+    assert_eq!(said(Some("fix: it")), format!("fix: it\n\n{trailers}"));
+}
+
+#[test]
 fn the_rest_of_a_result_is_promoted_onto_the_commit_that_its_part_became() {
     let record = record();
     let made = GitOid::Sha1([6; 20]);

@@ -1,12 +1,15 @@
 //! What every implementation of [`Promotion`](crate::Promotion) keeps.
 
 use crate::{
-    Applied, ApplyError, ChangeLines, Content, IndexMode, ObjectStore, RepositoryError, StoreError, TrustedRepository,
+    Applied, ApplyError, ChangeLines, CommitText, Content, Landing, ObjectStore, RepositoryError, Route, StoreError,
+    TrustedRepository,
 };
 use isobox_domain::change::{After, Before, Change, ChangeLine, ChangeSetRef, Mode};
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::repo_path::RepoPath;
+use isobox_domain::source::{Cleanliness, WorkspaceSource};
+use isobox_domain::timestamp::Timestamp;
 use libtest_mimic::{Failed, Trial};
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -20,6 +23,15 @@ pub const FILES: &[(&[u8], Mode, &[u8])] = &[
     (b"tool", Mode::Executable, b"#!/bin/sh\n"),
 ];
 
+/// Git's names of what [`FILES`] hold, in hexadecimal digits: nothing here computes SHA-1.
+const BLOBS: &[(&[u8], [u8; 40])] = &[
+    (b"x", *b"c1b0730e0133447badcfd47fd144e254807b06e1"),
+    (b"becomes a directory", *b"7cd64c2813803d1f875e2a48db6167280d4a402e"),
+    (b"directory", *b"6d0450cc24215ff8c7134cc12bf9d7e9f033001d"),
+    (b"one\n", *b"5626abf0f72e58d7a153368ba57db4c673c0e171"),
+    (b"#!/bin/sh\n", *b"1a2485251c33a70432394c93fb89330ef214bfc9"),
+];
+
 /// What a working tree holds: files and links by path.
 pub type Files = BTreeMap<RepoPath, (Mode, Vec<u8>)>;
 
@@ -31,6 +43,9 @@ pub trait PromotionFixture {
     /// Everything in the working tree.
     fn files(&self) -> Files;
 
+    /// The files of the commit that a branch names.
+    fn branch(&self, name: &[u8]) -> Option<Files>;
+
     /// Puts a file or link into the working tree.
     fn put(&self, path: &RepoPath, mode: Mode, content: &[u8]);
 }
@@ -40,6 +55,11 @@ type Case = fn(&dyn PromotionFixture) -> Result<(), Failed>;
 const CASES: &[(&str, Case)] = &[
     ("writes_every_change_byte_for_byte", writes_every_change),
     ("rehearsing_changes_nothing", rehearsing_changes_nothing),
+    ("a_commit_holds_every_change_and_head_is_there", commits),
+    ("a_commit_that_nobody_names_is_seen_nowhere", commits_without_a_trace),
+    ("a_branch_holds_every_change_and_nothing_else_is_touched", makes_a_branch),
+    ("a_branch_is_made_whatever_the_working_tree_is_like", makes_a_branch_beside_edits),
+    ("a_branch_that_is_there_or_cannot_be_is_left_alone", leaves_branches_alone),
     ("a_path_that_is_not_as_before_says_is_a_conflict_and_nothing_is_changed", other_content_is_a_conflict),
     ("a_path_that_is_occupied_is_a_conflict", occupied_is_a_conflict),
     ("a_path_below_a_symbolic_link_is_a_conflict", below_a_link_is_a_conflict),
@@ -68,9 +88,8 @@ struct Changes {
 
 impl Changes {
     fn with(mut self, path: &[u8], before: Option<(Mode, &[u8])>, after: Option<(Mode, &[u8])>) -> Self {
-        // Git's own name of the content before is looked at only where the bytes differ; no blob has this one.
-        let oid = GitOid::Sha1([0; 20]);
-        let before = before.map(|(mode, content)| Before { mode, oid, content: Some(self.stage(content)) });
+        let before =
+            before.map(|(mode, content)| Before { mode, oid: blob(content), content: Some(self.stage(content)) });
         let after = after.map(|(mode, content)| After { mode, content: self.stage(content), binary: false });
         let change = Change { path: parsed(path), before, after, renamed_from: None, submodule: None };
         self.changes.insert(path.to_vec(), change);
@@ -98,6 +117,14 @@ impl ObjectStore for Changes {
     }
 }
 
+/// Git's name of a content; one that no blob has where it is none of [`FILES`].
+fn blob(content: &[u8]) -> GitOid {
+    let digits = BLOBS.iter().find(|(known, _)| *known == content).map(|(_, digits)| digits);
+    let byte = |pair: &[u8]| std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok());
+    let bytes = digits.map(|digits| std::array::from_fn(|at| byte(&digits[at * 2..at * 2 + 2]).unwrap_or_default()));
+    GitOid::Sha1(bytes.unwrap_or([0; 20]))
+}
+
 fn parsed(path: &[u8]) -> RepoPath {
     RepoPath::parse(path).unwrap_or_else(|why| panic!("a path of the suite is none: {why}"))
 }
@@ -118,25 +145,104 @@ fn every_kind() -> Changes {
 
 fn writes_every_change(fixture: &dyn PromotionFixture) -> Result<(), Failed> {
     let changes = every_kind();
-    let expected: Files = changes
-        .changes
-        .values()
-        .filter_map(|change| {
-            let after = change.after.as_ref()?;
-            Some((change.path.clone(), (after.mode, changes.contents[&after.content.id].clone())))
-        })
-        .collect();
+    let expected = changed(&changes);
     let mut promotion = fixture.repository().begin_promotion()?;
-    let applied = promotion.apply(changes.lines(), &changes, IndexMode::Leave, b"receipt")?;
+    let applied = promotion.apply(changes.lines(), &changes, Landing::without_commit(&Route::Files), b"receipt")?;
     promotion.finish()?;
     assert_eq!(applied, Applied { paths: 9 });
     assert_eq!(fixture.files(), expected);
     Ok(())
 }
 
+const TRY: &[u8] = b"refs/heads/try/this";
+
+fn text() -> CommitText {
+    CommitText { message: b"Changed\n".to_vec(), at: Timestamp::nearest(1_800_000_000_000) }
+}
+
+/// What `changes` make of [`FILES`], all of which they change.
+fn changed(changes: &Changes) -> Files {
+    let after = |change: &Change| {
+        let after = change.after.as_ref()?;
+        Some((change.path.clone(), (after.mode, changes.contents[&after.content.id].clone())))
+    };
+    changes.changes.values().filter_map(after).collect()
+}
+
+/// Whatever the user's configuration makes of ends of lines in a commit.
+fn converted(mut files: Files) -> Files {
+    if let Some((_, content)) = files.get_mut(&parsed(b"modified")) {
+        content.retain(|byte| *byte != b'\r');
+    }
+    files
+}
+
+/// Makes the commit of a route, and brings everything there.
+fn land(fixture: &dyn PromotionFixture, route: &Route) -> Result<GitOid, Failed> {
+    let changes = every_kind();
+    let mut promotion = fixture.repository().begin_promotion()?;
+    promotion.rehearse(changes.lines(), route)?;
+    let made = promotion.commit(changes.lines(), &changes, route, &text())?;
+    let landing = Landing { route, made: Some(&made) };
+    assert_eq!(promotion.apply(changes.lines(), &changes, landing, b"receipt")?, Applied { paths: 9 });
+    promotion.finish()?;
+    Ok(made)
+}
+
+fn commits(fixture: &dyn PromotionFixture) -> Result<(), Failed> {
+    let before = fixture.repository().source()?;
+    let made = land(fixture, &Route::Commit)?;
+    assert_eq!(fixture.files(), changed(&every_kind()));
+    assert_eq!(fixture.repository().source()?, WorkspaceSource { commit: made, ..before });
+    assert_eq!(fixture.repository().cleanliness()?, Cleanliness::Clean);
+    Ok(())
+}
+
+fn commits_without_a_trace(fixture: &dyn PromotionFixture) -> Result<(), Failed> {
+    let (files, source) = (fixture.files(), fixture.repository().source()?);
+    let changes = every_kind();
+    fixture.repository().begin_promotion()?.commit(changes.lines(), &changes, &Route::Commit, &text())?;
+    assert_eq!((fixture.files(), fixture.repository().source()?), (files, source));
+    assert_eq!(fixture.repository().cleanliness()?, Cleanliness::Clean);
+    Ok(())
+}
+
+fn branch(fixture: &dyn PromotionFixture, name: &[u8]) -> Result<Route, Failed> {
+    Ok(Route::Branch { name: name.to_vec(), parent: fixture.repository().source()?.commit })
+}
+
+fn makes_a_branch(fixture: &dyn PromotionFixture) -> Result<(), Failed> {
+    let (files, source) = (fixture.files(), fixture.repository().source()?);
+    land(fixture, &branch(fixture, TRY)?)?;
+    assert_eq!((fixture.files(), fixture.repository().source()?), (files, source));
+    assert_eq!(fixture.repository().cleanliness()?, Cleanliness::Clean);
+    assert_eq!(fixture.branch(TRY).map(converted), Some(converted(changed(&every_kind()))));
+    Ok(())
+}
+
+fn makes_a_branch_beside_edits(fixture: &dyn PromotionFixture) -> Result<(), Failed> {
+    fixture.put(&parsed(b"added/tool"), Mode::File, b"mine");
+    land(fixture, &branch(fixture, TRY)?)?;
+    assert_eq!(fixture.branch(TRY).map(converted), Some(converted(changed(&every_kind()))));
+    assert_eq!(fixture.files().get(&parsed(b"added/tool")), Some(&(Mode::File, b"mine".to_vec())));
+    Ok(())
+}
+
+fn leaves_branches_alone(fixture: &dyn PromotionFixture) -> Result<(), Failed> {
+    land(fixture, &branch(fixture, TRY)?)?;
+    for name in [TRY, b"refs/tags/x"] {
+        let changes = every_kind();
+        let mut promotion = fixture.repository().begin_promotion()?;
+        let refused = promotion.rehearse(changes.lines(), &branch(fixture, name)?).err();
+        assert!(matches!(refused, Some(ApplyError::Refused { .. })), "{refused:?}");
+    }
+    assert_eq!(fixture.branch(TRY).map(converted), Some(converted(changed(&every_kind()))));
+    Ok(())
+}
+
 fn rehearsing_changes_nothing(fixture: &dyn PromotionFixture) -> Result<(), Failed> {
     let before = fixture.files();
-    let rehearsed = fixture.repository().begin_promotion()?.rehearse(every_kind().lines())?;
+    let rehearsed = fixture.repository().begin_promotion()?.rehearse(every_kind().lines(), &Route::Files)?;
     assert_eq!(rehearsed, Applied { paths: 9 });
     assert_eq!(fixture.files(), before);
     Ok(())
@@ -146,8 +252,8 @@ fn rehearsing_changes_nothing(fixture: &dyn PromotionFixture) -> Result<(), Fail
 fn conflicts(fixture: &dyn PromotionFixture, changes: &Changes, expected: u64) -> Result<usize, Failed> {
     let before = fixture.files();
     let mut promotion = fixture.repository().begin_promotion()?;
-    let rehearsed = promotion.rehearse(changes.lines()).err();
-    let applied = promotion.apply(changes.lines(), changes, IndexMode::Leave, b"receipt").err();
+    let rehearsed = promotion.rehearse(changes.lines(), &Route::Files).err();
+    let applied = promotion.apply(changes.lines(), changes, Landing::without_commit(&Route::Files), b"receipt").err();
     assert_eq!(fixture.files(), before);
     match (rehearsed, applied) {
         (Some(ApplyError::Conflicts { first, count }), Some(ApplyError::Conflicts { first: again, count: later })) => {
@@ -202,7 +308,7 @@ fn lost_content_changes_nothing(fixture: &dyn PromotionFixture) -> Result<(), Fa
     let mut changes = every_kind();
     changes.contents.retain(|_, content| content != b"two\r\n");
     let mut promotion = fixture.repository().begin_promotion()?;
-    assert!(promotion.apply(changes.lines(), &changes, IndexMode::Leave, b"receipt").is_err());
+    assert!(promotion.apply(changes.lines(), &changes, Landing::without_commit(&Route::Files), b"receipt").is_err());
     assert_eq!(fixture.files(), before);
     Ok(())
 }
@@ -219,7 +325,7 @@ fn unfinished_is_handed_back(fixture: &dyn PromotionFixture) -> Result<(), Faile
     let changes = every_kind();
     let mut promotion = fixture.repository().begin_promotion()?;
     assert_eq!(promotion.unfinished(), None);
-    promotion.apply(changes.lines(), &changes, IndexMode::Leave, b"receipt")?;
+    promotion.apply(changes.lines(), &changes, Landing::without_commit(&Route::Files), b"receipt")?;
     drop(promotion);
     let receipt =
         |promotion: &dyn crate::Promotion| promotion.unfinished().map(|unfinished| unfinished.receipt.clone());

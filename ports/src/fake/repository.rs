@@ -2,8 +2,8 @@
 
 use super::Files;
 use crate::{
-    Applied, ApplyError, Cause, ChangeLines, IndexMode, ObjectStore, Promotion, RepositoryError, TrustedRepository,
-    Unfinished,
+    Applied, ApplyError, Cause, ChangeLines, CommitText, Landing, ObjectStore, Promotion, RepositoryError, Route,
+    TrustedRepository, Unfinished,
 };
 use isobox_domain::change::{Change, ChangeLine, Mode};
 use isobox_domain::content::{ContentId, ContentRef};
@@ -16,13 +16,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A working tree in memory, at a commit that never moves by itself. What a Promotion wrote makes it dirty.
 pub struct InMemoryRepository {
-    committed: Files,
     state: Mutex<State>,
 }
 
 struct State {
     source: WorkspaceSource,
+    committed: Files,
     files: Files,
+    commits: BTreeMap<Vec<u8>, Files>,
+    branches: BTreeMap<Vec<u8>, GitOid>,
     is_locked: bool,
     receipt: Option<Vec<u8>>,
 }
@@ -30,8 +32,22 @@ struct State {
 impl InMemoryRepository {
     /// A clean repository with `files` in its HEAD, which is `source`.
     pub fn new(source: WorkspaceSource, files: Files) -> Self {
-        let state = State { source, files: files.clone(), is_locked: false, receipt: None };
-        Self { committed: files, state: Mutex::new(state) }
+        let committed = files.clone();
+        let (commits, branches) = (BTreeMap::new(), BTreeMap::new());
+        let state = State { source, committed, files, commits, branches, is_locked: false, receipt: None };
+        Self { state: Mutex::new(state) }
+    }
+
+    /// The commit that a branch names, and its files.
+    pub fn branch(&self, name: &[u8]) -> Option<(GitOid, Files)> {
+        let state = self.lock();
+        let commit = state.branches.get(name)?;
+        Some((*commit, state.commits.get(commit.as_bytes())?.clone()))
+    }
+
+    /// The files of HEAD.
+    pub fn committed(&self) -> Files {
+        self.lock().committed.clone()
     }
 
     /// The files of the working tree.
@@ -69,15 +85,15 @@ impl TrustedRepository for InMemoryRepository {
     }
 
     fn cleanliness(&self) -> Result<Cleanliness, RepositoryError> {
-        let files = self.files();
-        let mut paths: Vec<_> = files.keys().chain(self.committed.keys()).collect();
+        let (files, committed) = (self.files(), self.committed());
+        let mut paths: Vec<_> = files.keys().chain(committed.keys()).collect();
         paths.sort();
         paths.dedup();
-        paths.retain(|path| files.get(*path) != self.committed.get(*path));
+        paths.retain(|path| files.get(*path) != committed.get(*path));
         if paths.is_empty() {
             return Ok(Cleanliness::Clean);
         }
-        let state = |path: &RepoPath| match self.committed.contains_key(path) {
+        let state = |path: &RepoPath| match committed.contains_key(path) {
             true => DirtyState::Unstaged,
             false => DirtyState::Untracked,
         };
@@ -94,10 +110,11 @@ impl TrustedRepository for InMemoryRepository {
         if self.lock().source.commit != *commit {
             return Err(RepositoryError::Io { operation: "read the tree".into(), source: "there is none".into() });
         }
+        let committed = self.committed();
         let lines = snapshot.collect::<Result<Vec<_>, _>>();
         let lines = lines.map_err(|source| RepositoryError::Io { operation: "read the snapshot".into(), source })?;
         let mut expected: BTreeMap<RepoPath, Option<(Mode, ContentId)>> =
-            self.committed.iter().map(|(path, file)| (path.clone(), Some(state_of(file)))).collect();
+            committed.iter().map(|(path, file)| (path.clone(), Some(state_of(file)))).collect();
         for line in lines {
             if let ChangeLine::Change(change) = line {
                 expected.insert(change.path, change.after.map(|after| (after.mode, after.content.id)));
@@ -107,7 +124,7 @@ impl TrustedRepository for InMemoryRepository {
         let paths: BTreeSet<_> = files.keys().chain(expected.keys()).collect();
         let mut difference = SnapshotDifference::default();
         for path in paths {
-            if let (Some((Mode::Submodule, _)), None) = (files.get(path), self.committed.get(path)) {
+            if let (Some((Mode::Submodule, _)), None) = (files.get(path), committed.get(path)) {
                 let reason = format!("{path} cannot be part of a snapshot: it is a repository of its own");
                 return Err(RepositoryError::Refused { reason, hint: None });
             }
@@ -140,14 +157,29 @@ struct InMemoryPromotion<'a> {
 }
 
 impl InMemoryPromotion<'_> {
-    fn changes(&self, lines: ChangeLines<'_>) -> Result<Vec<Change>, ApplyError> {
+    /// What the changes of a route are made in.
+    fn base(&self, route: &Route) -> Files {
+        let state = self.repository.lock();
+        match route {
+            Route::Branch { .. } => state.committed.clone(),
+            Route::Files | Route::Index | Route::Commit => state.files.clone(),
+        }
+    }
+
+    fn changes_of(&self, lines: ChangeLines<'_>, route: &Route) -> Result<Vec<Change>, ApplyError> {
+        if let Route::Branch { name, .. } = route
+            && (self.repository.lock().branches.contains_key(name) || !name.starts_with(b"refs/heads/"))
+        {
+            let reason = format!("branch {} cannot be made", String::from_utf8_lossy(name));
+            return Err(ApplyError::Refused { reason, hint: "choose another name".into() });
+        }
         let lines = lines.collect::<Result<Vec<_>, _>>().map_err(|e| failure("read the changes", e))?;
         let changes = lines.into_iter().filter_map(|line| match line {
             ChangeLine::Change(change) => Some(change),
             ChangeLine::NotCaptured(_) => None,
         });
         let changes: Vec<_> = changes.collect();
-        let files = self.repository.files();
+        let files = self.base(route);
         let leave: HashSet<_> = changes.iter().filter(|c| c.after.is_none()).map(|c| c.path.clone()).collect();
         let is_conflict = |change: &&Change| !matches(&files, change) || is_blocked(&files, &leave, &change.path);
         let conflicts: Vec<_> = changes.iter().filter(is_conflict).collect();
@@ -164,30 +196,56 @@ impl Promotion for InMemoryPromotion<'_> {
         self.unfinished.as_ref()
     }
 
-    fn rehearse(&mut self, changes: ChangeLines<'_>) -> Result<Applied, ApplyError> {
-        Ok(Applied { paths: self.changes(changes)?.len() as u64 })
+    fn rehearse(&mut self, changes: ChangeLines<'_>, route: &Route) -> Result<Applied, ApplyError> {
+        Ok(Applied { paths: self.changes_of(changes, route)?.len() as u64 })
+    }
+
+    fn commit(
+        &mut self,
+        changes: ChangeLines<'_>,
+        objects: &dyn ObjectStore,
+        route: &Route,
+        text: &CommitText,
+    ) -> Result<GitOid, ApplyError> {
+        let changes = self.changes_of(changes, route)?;
+        let files = applied(self.base(route), &changes, objects)?;
+        let parent = match route {
+            Route::Branch { parent, .. } => *parent,
+            _ => self.repository.lock().source.commit,
+        };
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(parent.as_bytes()).update(&text.message).update(&text.at.unix_ms().to_le_bytes());
+        let mut bytes = [0; 20];
+        hasher.finalize_xof().fill(&mut bytes);
+        let made = GitOid::Sha1(bytes);
+        self.repository.lock().commits.insert(made.as_bytes().to_vec(), files);
+        Ok(made)
     }
 
     fn apply(
         &mut self,
         changes: ChangeLines<'_>,
         objects: &dyn ObjectStore,
-        _index: IndexMode,
+        landing: Landing<'_>,
         receipt: &[u8],
     ) -> Result<Applied, ApplyError> {
-        let changes = self.changes(changes)?;
-        let mut files = self.repository.files();
-        for change in &changes {
-            match &change.after {
-                None => drop(files.remove(&change.path)),
-                Some(after) => {
-                    let content = load(objects, &after.content).map_err(|e| failure("read what changed", e))?;
-                    files.insert(change.path.clone(), (after.mode, content));
-                }
+        let changes = self.changes_of(changes, landing.route)?;
+        let files = applied(self.base(landing.route), &changes, objects)?;
+        let mut state = self.repository.lock();
+        match (landing.route, landing.made) {
+            (Route::Files | Route::Index, _) => state.files = files,
+            (Route::Commit, Some(made)) => {
+                state.committed = state.commits.get(made.as_bytes()).cloned().unwrap_or_default();
+                state.files = files;
+                state.source.commit = *made;
+            }
+            (Route::Branch { name, .. }, Some(made)) => {
+                state.branches.insert(name.clone(), *made);
+            }
+            (Route::Commit | Route::Branch { .. }, None) => {
+                return Err(failure("begin a promotion", "no commit was made for it".into()));
             }
         }
-        let mut state = self.repository.lock();
-        state.files = files;
         state.receipt = Some(receipt.to_vec());
         Ok(Applied { paths: changes.len() as u64 })
     }
@@ -216,6 +274,20 @@ fn matches(files: &Files, change: &Change) -> bool {
 /// Whether a path lies below a file or link that does not leave.
 fn is_blocked(files: &Files, leave: &HashSet<RepoPath>, path: &RepoPath) -> bool {
     files.keys().any(|file| path.is_below(file) && !leave.contains(file))
+}
+
+/// `files` with the changes made.
+fn applied(mut files: Files, changes: &[Change], objects: &dyn ObjectStore) -> Result<Files, ApplyError> {
+    for change in changes {
+        match &change.after {
+            None => drop(files.remove(&change.path)),
+            Some(after) => {
+                let content = load(objects, &after.content).map_err(|e| failure("read what changed", e))?;
+                files.insert(change.path.clone(), (after.mode, content));
+            }
+        }
+    }
+    Ok(files)
 }
 
 fn load(objects: &dyn ObjectStore, content: &ContentRef) -> Result<Vec<u8>, Cause> {

@@ -73,6 +73,12 @@ impl Dir {
         self.open_flags(name, OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL, Mode::from_bits_truncate(mode))
     }
 
+    /// Opens a file of Git's own to add to its end, and makes it if it is not there. The umask applies.
+    pub(super) fn open_log(&self, name: &[u8]) -> io::Result<File> {
+        step()?;
+        self.open_flags(name, OFlag::O_RDWR | OFlag::O_APPEND | OFlag::O_CREAT, Mode::from_bits_truncate(0o666))
+    }
+
     fn open_flags(&self, name: &[u8], flags: OFlag, mode: Mode) -> io::Result<File> {
         Ok(File::from(openat(&self.0, name, flags | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC, mode)?))
     }

@@ -138,7 +138,7 @@ fn staged(
             (id, if new.mode == Mode::Executable { IndexEntryMode::FILE_EXECUTABLE } else { IndexEntryMode::FILE })
         }
     };
-    hand_over(target, &id)?;
+    hand_over(target.git(), &id)?;
     Ok((stat, id, mode))
 }
 
@@ -162,8 +162,8 @@ fn write_blob(git: &gix::Repository, content: Normalised<'_>) -> io::Result<gix:
 }
 
 /// Gives a loose object that root wrote to the owner of the repository.
-fn hand_over(target: &Target<'_>, id: &gix::oid) -> io::Result<()> {
-    let common_dir = Dir::open(target.git().common_dir())?;
+pub(super) fn hand_over(git: &gix::Repository, id: &gix::oid) -> io::Result<()> {
+    let common_dir = Dir::open(git.common_dir())?;
     let owner = common_dir.stat_self()?;
     if !geteuid().is_root() || owner.st_uid == 0 {
         return Ok(());

@@ -2,9 +2,11 @@
 //!
 //! 1. Every change is looked at; contents are staged beside the Git directory and the journal is written and flushed.
 //! 2. From here on a later start undoes: old files are moved into the stage, new ones out of it.
-//! 3. The marker `done` is the point of no return. From here on a later start finishes: the index, emptied directories.
+//!    Where an index or a reference changes, Git's own lock of it is taken, with what it is to hold.
+//! 3. The marker `done` is the point of no return. From here on a later start finishes: index, reference, emptied directories.
 //! 4. `finish` forgets the journal, once the caller has recorded the Promotion.
 
+mod commit;
 mod compare;
 mod dir;
 mod index;
@@ -13,17 +15,22 @@ mod paths;
 mod perform;
 mod permissions;
 mod prepare;
+mod reference;
 mod settle;
 mod site;
 mod survey;
 pub(crate) mod target;
 mod trouble;
 
-use crate::GixRepository;
 use crate::repository::failure;
+use crate::{GixRepository, oid};
 use dir::Dir;
-use isobox_ports::{Applied, ApplyError, ChangeLines, IndexMode, ObjectStore, Promotion, RepositoryError, Unfinished};
+use isobox_domain::git_oid::GitOid;
+use isobox_ports::{
+    Applied, ApplyError, ChangeLines, CommitText, Landing, ObjectStore, Promotion, RepositoryError, Route, Unfinished,
+};
 use nix::fcntl::{Flock, FlockArg};
+use settle::Prepared;
 use site::{HOME, LOCK, STATE, Site};
 use std::fs::File;
 use std::io;
@@ -88,17 +95,39 @@ impl Promotion for GixPromotion<'_> {
         self.unfinished.as_ref()
     }
 
-    fn rehearse(&mut self, changes: ChangeLines<'_>) -> Result<Applied, ApplyError> {
+    fn rehearse(&mut self, changes: ChangeLines<'_>, route: &Route) -> Result<Applied, ApplyError> {
         let git = self.repository.gix();
+        if let Route::Branch { name, parent } = route {
+            reference::check_free(&git, name)?;
+            return commit::rehearse(&git, oid::to_gix(parent), changes).map(|paths| Applied { paths });
+        }
+        if *route == Route::Commit {
+            commit::check_identity(&git)?;
+        }
         let target = self.target(&git)?;
         prepare::survey(&target, changes, |_, _| Ok(())).map(|paths| Applied { paths })
+    }
+
+    fn commit(
+        &mut self,
+        changes: ChangeLines<'_>,
+        objects: &dyn ObjectStore,
+        route: &Route,
+        text: &CommitText,
+    ) -> Result<GitOid, ApplyError> {
+        let git = self.repository.gix();
+        let parent = match route {
+            Route::Branch { parent, .. } => *parent,
+            _ => self.head()?,
+        };
+        commit::make(&git, oid::to_gix(&parent), changes, objects, text)
     }
 
     fn apply(
         &mut self,
         changes: ChangeLines<'_>,
         objects: &dyn ObjectStore,
-        index: IndexMode,
+        landing: Landing<'_>,
         receipt: &[u8],
     ) -> Result<Applied, ApplyError> {
         if self.site.is_some() {
@@ -108,8 +137,13 @@ impl Promotion for GixPromotion<'_> {
         let git = self.repository.gix();
         let target = self.target(&git)?;
         let site = self.make_site(&git)?;
-        let paths = prepare::prepare(&target, &site, changes, objects, receipt).inspect_err(|_| self.abandon())?;
-        if let Err(error) = settle::perform(&site, index, &target) {
+        let prepared = self.prepared(&git, landing).inspect_err(|_| self.abandon())?;
+        let prepare = match landing.route {
+            Route::Branch { .. } => prepare::without_files(&site, changes, receipt),
+            _ => prepare::prepare(&target, &site, changes, objects, receipt),
+        };
+        let paths = prepare.inspect_err(|_| self.abandon())?;
+        if let Err(error) = settle::perform(&site, &prepared, &target) {
             settle::undo(&site, &self.home).map_err(trouble::unsettled)?;
             return Err(error);
         }
@@ -129,6 +163,32 @@ impl Promotion for GixPromotion<'_> {
 }
 
 impl GixPromotion<'_> {
+    fn head(&self) -> Result<GitOid, ApplyError> {
+        let head = self.repository.head();
+        head.map(|(commit, _)| commit).map_err(|e| ApplyError::Io { operation: "read HEAD".into(), source: e.into() })
+    }
+
+    /// What is changed beside files.
+    fn prepared(&self, git: &gix::Repository, landing: Landing<'_>) -> Result<Prepared, ApplyError> {
+        let has_index = matches!(landing.route, Route::Index | Route::Commit);
+        let mut moved = match (landing.route, landing.made) {
+            (Route::Commit, Some(made)) => Some(reference::of_head(git, &self.head()?, made)?),
+            (Route::Branch { name, .. }, Some(made)) => {
+                reference::check_free(git, name)?;
+                Some(reference::of_branch(name, made))
+            }
+            (Route::Commit | Route::Branch { .. }, None) => {
+                let source = "no commit was made for it".into();
+                return Err(ApplyError::Io { operation: "begin a promotion".into(), source });
+            }
+            (Route::Files | Route::Index, _) => None,
+        };
+        if let (Some(moved), Some(made)) = (&mut moved, landing.made) {
+            moved.log = commit::log_of(git, made)?;
+        }
+        Ok(Prepared { has_index, moved })
+    }
+
     fn target<'git>(&self, git: &'git gix::Repository) -> Result<Target<'git>, ApplyError> {
         Target::open(git, self.repository.root()).map_err(while_doing("open the working tree"))
     }

@@ -233,7 +233,7 @@ fn remove_if_empty(site: &Site, path: &[u8]) -> io::Result<bool> {
 }
 
 /// Removes a directory below which there is nothing but directories.
-fn remove_empty_tree(parent: &Dir, name: &[u8]) -> io::Result<()> {
+pub(super) fn remove_empty_tree(parent: &Dir, name: &[u8]) -> io::Result<()> {
     let dir = parent.open_below(name)?;
     for below in dir.names()? {
         remove_empty_tree(&dir, below?.as_bytes())?;

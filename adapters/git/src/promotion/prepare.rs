@@ -54,6 +54,20 @@ pub(super) fn prepare(
     Ok(paths)
 }
 
+/// Drafts a journal that moves nothing, durable: for a Promotion that goes elsewhere than into files. The number of changed
+/// paths.
+pub(super) fn without_files(site: &Site, changes: ChangeLines<'_>, receipt: &[u8]) -> Result<u64, ApplyError> {
+    let mut paths = 0;
+    for line in changes {
+        let line = line.map_err(|source| ApplyError::Io { operation: "read the change set".into(), source })?;
+        paths += u64::from(matches!(line, ChangeLine::Change(_)));
+    }
+    let journal = create_own_file(&site.state, JOURNAL_DRAFT).and_then(|draft| JournalWriter::new(draft, receipt));
+    let flushed = journal.and_then(JournalWriter::finish).and_then(|(draft, _)| sync_file(&draft));
+    flushed.map_err(while_doing("write the journal"))?;
+    Ok(paths)
+}
+
 fn stage(site: &Site, number: u64, new: New, permissions: Permissions, objects: &dyn ObjectStore) -> io::Result<()> {
     let content = objects.open(&new.content.id).map_err(io::Error::other)?;
     let content = content.ok_or_else(|| invalid("its content is not in the task store"))?;

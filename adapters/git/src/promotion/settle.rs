@@ -3,23 +3,35 @@
 use super::dir::Dir;
 use super::journal::JournalReader;
 use super::permissions::create_own_file;
+use super::reference::Move;
 use super::site::{self, DONE, JOURNAL, JOURNAL_DRAFT, Place, STATE, Site};
 use super::target::Target;
 use super::trouble::{while_doing, while_settling};
-use super::{index, perform};
+use super::{index, perform, reference};
 use crate::GixRepository;
 use crate::repository::failure;
 use isobox_domain::escape::Escaped;
-use isobox_ports::{ApplyError, IndexMode, RepositoryError, Unfinished};
+use isobox_ports::{ApplyError, RepositoryError, Unfinished};
 use std::io;
 
+/// What a Promotion changes beside files.
+pub(super) struct Prepared {
+    /// Whether the index is made to match.
+    pub(super) has_index: bool,
+    /// The reference that is moved.
+    pub(super) moved: Option<Move>,
+}
+
 /// Takes a prepared Promotion to its point of no return.
-pub(super) fn perform(site: &Site, index: IndexMode, target: &Target<'_>) -> Result<(), ApplyError> {
+pub(super) fn perform(site: &Site, landing: &Prepared, target: &Target<'_>) -> Result<(), ApplyError> {
     let published = site.state.replace(JOURNAL_DRAFT, JOURNAL).and_then(|()| site.state.sync());
     published.map_err(while_doing("publish the journal"))?;
     perform::perform(site)?;
-    if index == IndexMode::Stage {
+    if landing.has_index {
         index::take(target, site)?;
+    }
+    if let Some(moved) = &landing.moved {
+        reference::take(target.git(), site, moved)?;
     }
     let marked = create_own_file(&site.state, DONE).and_then(|_| site.state.sync());
     marked.map_err(while_doing("mark the promotion as done"))
@@ -29,6 +41,7 @@ pub(super) fn perform(site: &Site, index: IndexMode, target: &Target<'_>) -> Res
 pub(super) fn undo(site: &Site, home: &Dir) -> Result<(), ApplyError> {
     site.state.remove_file(DONE).map_err(while_doing("take back the mark of the promotion"))?;
     if site.state.stat(JOURNAL).map_err(while_doing("look for the journal"))?.is_some() {
+        reference::give_back(site)?;
         index::give_back(site)?;
         perform::undo(site)?;
     }
@@ -38,6 +51,7 @@ pub(super) fn undo(site: &Site, home: &Dir) -> Result<(), ApplyError> {
 /// Does what is left to do after the point of no return; doing it again changes nothing.
 pub(super) fn complete(site: &Site) -> Result<(), ApplyError> {
     index::replace(site)?;
+    reference::replace(site)?;
     perform::remove_emptied_directories(site)
 }
 

@@ -9,6 +9,8 @@
 //!         done            the point of no return
 //!         index-hash      BLAKE3 of the index that is to be written
 //!         new-index       that index, until it holds Git's `index.lock`
+//!         reference       which reference is moved from where to where
+//!         new-reference   what it is to hold, until that holds Git's lock of it
 //!         stage/new/<n>   contents that wait for their place
 //!         stage/old/<n>   what was moved away
 //! ```
@@ -34,6 +36,9 @@ pub(super) const DONE: &[u8] = b"done";
 pub(super) const INDEX_HASH: &[u8] = b"index-hash";
 pub(super) const INDEX_HASH_DRAFT: &[u8] = b"index-hash.draft";
 pub(super) const NEW_INDEX: &[u8] = b"new-index";
+pub(super) const REFERENCE: &[u8] = b"reference";
+pub(super) const REFERENCE_DRAFT: &[u8] = b"reference.draft";
+pub(super) const NEW_REFERENCE: &[u8] = b"new-reference";
 const PLACE: &[u8] = b"place";
 const PLACE_DRAFT: &[u8] = b"place.draft";
 const STAGE: &[u8] = b"stage";
@@ -65,6 +70,8 @@ pub(super) struct Site {
     pub(super) root: Dir,
     /// The working tree's own Git directory.
     pub(super) git_dir: Dir,
+    /// The Git directory that all working trees share.
+    pub(super) common_dir: Dir,
     /// The state directory.
     pub(super) state: Dir,
     /// Contents that wait for their place.
@@ -165,11 +172,12 @@ impl Site {
     /// Opens the directories of a Promotion that was begun before.
     pub(super) fn reopen(home: &Dir, common_dir: &Path, root: Dir, place: Place) -> io::Result<Self> {
         let state = home.open_below(STATE)?;
-        let git_dir = Dir::open(common_dir)?.open_below(&place.git_dir)?;
+        let common_dir = Dir::open(common_dir)?;
+        let git_dir = common_dir.open_below(&place.git_dir)?;
         let (base, name) = place.stage(&root, &state);
         let stage = base.open_below(name)?;
         let (new, old) = (stage.open_below(NEW)?, stage.open_below(OLD)?);
-        Ok(Self { root, git_dir, state, new, old, place })
+        Ok(Self { root, git_dir, common_dir, state, new, old, place })
     }
 
     /// The journal.
@@ -199,7 +207,9 @@ pub(super) fn clear(home: &Dir, place: Option<(&Place, Option<&Dir>)>) -> io::Re
         root.remove_all(hidden)?;
     }
     state.remove_all(STAGE)?;
-    for name in [JOURNAL_DRAFT, INDEX_HASH, INDEX_HASH_DRAFT, NEW_INDEX, DONE, PLACE_DRAFT] {
+    let left =
+        [JOURNAL_DRAFT, INDEX_HASH, INDEX_HASH_DRAFT, NEW_INDEX, REFERENCE, REFERENCE_DRAFT, NEW_REFERENCE, DONE];
+    for name in left.into_iter().chain([PLACE_DRAFT]) {
         state.remove_file(name)?;
     }
     // Last, because it says where the stage is.

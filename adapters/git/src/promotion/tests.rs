@@ -1,5 +1,6 @@
 //! Tests of performing, undoing and finishing.
 
+mod commits;
 mod faults;
 mod fixture;
 mod kills;

@@ -22,6 +22,11 @@ pub(super) fn conflict(path: &[u8], why: &str) -> ApplyError {
     ApplyError::Conflicts { first: vec![format!("{}: {why}", Escaped(path))], count: 1 }
 }
 
+/// Something else than a path that stands in the way, and what to do about it.
+pub(super) fn refused(reason: impl Into<String>, hint: &str) -> ApplyError {
+    ApplyError::Refused { reason: reason.into(), hint: hint.into() }
+}
+
 /// The same failure, where the repository is neither as it was nor finished.
 pub(super) fn unsettled(error: ApplyError) -> ApplyError {
     let (operation, source) = parts(error);
@@ -38,6 +43,7 @@ fn parts(error: ApplyError) -> (String, Cause) {
     match error {
         ApplyError::Io { operation, source } | ApplyError::Unsettled { operation, source } => (operation, source),
         ApplyError::Full { operation } => (operation, "no space left".into()),
+        ApplyError::Refused { reason, .. } => ("move a reference".into(), reason.into()),
         ApplyError::Conflicts { first, .. } => ("move files into place".into(), first.join("; ").into()),
     }
 }

@@ -54,6 +54,7 @@ fn request(world: &World) -> PromotionRequest {
         record: world.records()[0].clone(),
         wish: Wish { repetition: Repetition::Refused, selection: Selection::default(), way: Way::WorkingTree },
         goal: Goal::Perform,
+        message: None,
         records_directory: b"/records".to_vec(),
         views: ViewLimit::default(),
         flags: String::new(),

@@ -5,8 +5,10 @@ use isobox_domain::change::{After, Before, Change, ChangeLine, ChangeSetRef, Mod
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::repo_path::RepoPath;
+use isobox_domain::timestamp::Timestamp;
 use isobox_ports::{
-    Applied, ApplyError, ChangeLines, Content, IndexMode, ObjectStore, StoreError, TrustedRepository, Unfinished,
+    Applied, ApplyError, ChangeLines, CommitText, Content, Landing, ObjectStore, Promotion, Route, StoreError,
+    TrustedRepository, Unfinished,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
@@ -43,6 +45,8 @@ impl Fixture {
     pub(super) fn new(files: &[(&[u8], Mode, &[u8])]) -> Self {
         let fixture = Self { directory: temporary_directory() };
         fixture.git(&["init", "-q", "-b", "main"]);
+        fixture.git(&["config", "user.name", "Ana"]);
+        fixture.git(&["config", "user.email", "ana@example.org"]);
         for (path, mode, content) in files {
             write(&fixture.root().join(OsStr::from_bytes(path)), *mode, content);
         }
@@ -94,11 +98,25 @@ impl Fixture {
         fs::read(self.root().join(".git/index")).expect("an index")
     }
 
+    /// HEAD and every reference.
+    pub(super) fn references(&self) -> String {
+        self.git(&["symbolic-ref", "HEAD"]) + &self.git(&["for-each-ref", "--format=%(refname) %(objectname)"])
+    }
+
+    /// The branch of [`Fixture::to_a_branch`].
+    pub(super) const BRANCH: &'static str = "refs/heads/try/this";
+
+    /// A route to a branch of its own.
+    pub(super) fn to_a_branch(&self) -> Route {
+        let (parent, _) = self.repository().head().expect("a commit");
+        Route::Branch { name: Self::BRANCH.into(), parent }
+    }
+
     /// Applies and finishes, as the use case does.
-    pub(super) fn promote(&self, set: &ChangeSet, index: IndexMode) -> Result<Applied, ApplyError> {
+    pub(super) fn promote(&self, set: &ChangeSet, route: &Route) -> Result<Applied, ApplyError> {
         let repository = self.repository();
         let mut promotion = repository.begin_promotion().expect("the lock");
-        let applied = promotion.apply(set.lines(), set, index, RECEIPT)?;
+        let applied = apply(&mut *promotion, set, route)?;
         promotion.finish()?;
         Ok(applied)
     }
@@ -120,6 +138,16 @@ impl Fixture {
         assert_eq!(names, ["promotion.lock"]);
         assert!(!self.root().join(".git/index.lock").exists(), "a lock of the index was left");
     }
+}
+
+/// Makes the commit of a route that has one, and applies.
+pub(super) fn apply(promotion: &mut dyn Promotion, set: &ChangeSet, route: &Route) -> Result<Applied, ApplyError> {
+    let text = CommitText { message: b"Changed\n".to_vec(), at: Timestamp::nearest(1_800_000_000_000) };
+    let made = match route {
+        Route::Files | Route::Index => None,
+        Route::Commit | Route::Branch { .. } => Some(promotion.commit(set.lines(), set, route, &text)?),
+    };
+    promotion.apply(set.lines(), set, Landing { route, made: made.as_ref() }, RECEIPT)
 }
 
 pub(super) fn write(path: &Path, mode: Mode, content: &[u8]) {

@@ -2,7 +2,7 @@
 
 use super::fixture::{ChangeSet, Fixture, Node, RECEIPT};
 use isobox_domain::change::Mode;
-use isobox_ports::{IndexMode, TrustedRepository};
+use isobox_ports::{Landing, Route, TrustedRepository};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 
@@ -17,7 +17,7 @@ fn a_replaced_file_keeps_its_permissions() {
     let mut set = ChangeSet::default();
     set.delete(b"private", Mode::File, b"1").add(b"private", Mode::File, b"1a");
     set.delete(b"tool", Mode::File, b"2").add(b"tool", Mode::Executable, b"2");
-    fixture.promote(&set, IndexMode::Leave).expect("it is promoted");
+    fixture.promote(&set, &Route::Files).expect("it is promoted");
     assert_eq!(fixture.tree()[b"private".as_slice()], Node::File(0o600, b"1a".to_vec()));
     assert_eq!(fixture.tree()[b"tool".as_slice()], Node::File(0o750, b"2".to_vec()));
 }
@@ -38,7 +38,7 @@ fn what_root_writes_belongs_to_the_owner_of_the_repository() {
     let mut set = ChangeSet::default();
     set.delete(b"theirs", Mode::File, b"2").add(b"theirs", Mode::File, b"3").add(b"new/b", Mode::Executable, b"4");
     let mut promotion = repository.begin_promotion().expect("the lock");
-    promotion.apply(set.lines(), &set, IndexMode::Stage, RECEIPT).expect("it is applied");
+    promotion.apply(set.lines(), &set, Landing::without_commit(&Route::Index), RECEIPT).expect("it is applied");
     assert_eq!(owned_by_root(&fixture), "", "the owner can settle what root leaves");
     promotion.finish().expect("it is finished");
     drop(promotion);

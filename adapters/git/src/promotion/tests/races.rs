@@ -3,7 +3,7 @@
 use super::fixture::{ChangeSet, RECEIPT, everything};
 use isobox_domain::change::ChangeSetRef;
 use isobox_domain::content::ContentId;
-use isobox_ports::{ApplyError, ChangeLines, Content, IndexMode, ObjectStore, StoreError, TrustedRepository};
+use isobox_ports::{ApplyError, ChangeLines, Content, Landing, ObjectStore, Route, StoreError, TrustedRepository};
 use std::fs;
 use std::path::Path;
 
@@ -36,7 +36,9 @@ fn conflict_after(meddle: impl Fn(&Path) + Send + Sync) -> String {
     let repository = fixture.repository();
     let mut promotion = repository.begin_promotion().expect("the lock");
     let objects = Meddling { set: &set, meddle: &|| meddle(&root) };
-    let error = promotion.apply(set.lines(), &objects, IndexMode::Stage, RECEIPT).expect_err("somebody meddled");
+    let error = promotion
+        .apply(set.lines(), &objects, Landing::without_commit(&Route::Index), RECEIPT)
+        .expect_err("somebody meddled");
     assert_eq!(fixture.tree(), expected.tree());
     assert_eq!(fixture.index(), expected.index());
     assert!(!repository.has_unfinished_promotion());

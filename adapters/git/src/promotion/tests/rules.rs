@@ -3,7 +3,7 @@
 use super::fixture::{ChangeSet, Fixture, RECEIPT, everything, write};
 use isobox_domain::change::Mode;
 use isobox_domain::repo_path::RepoPath;
-use isobox_ports::{Applied, ApplyError, IndexMode, RepositoryError, TrustedRepository};
+use isobox_ports::{Applied, ApplyError, Landing, RepositoryError, Route, TrustedRepository};
 use std::fs;
 use std::os::unix::fs::symlink;
 
@@ -12,11 +12,11 @@ fn conflicts(fixture: &Fixture, set: &ChangeSet) -> Vec<String> {
     let before = fixture.tree();
     let repository = fixture.repository();
     let mut promotion = repository.begin_promotion().expect("the lock");
-    let rehearsed = match promotion.rehearse(set.lines()) {
+    let rehearsed = match promotion.rehearse(set.lines(), &Route::Files) {
         Err(ApplyError::Conflicts { first, .. }) => first,
         other => panic!("{other:?}"),
     };
-    match promotion.apply(set.lines(), set, IndexMode::Leave, RECEIPT) {
+    match promotion.apply(set.lines(), set, Landing::without_commit(&Route::Files), RECEIPT) {
         Err(ApplyError::Conflicts { first, .. }) => assert_eq!(first, rehearsed),
         other => panic!("{other:?}"),
     }
@@ -29,7 +29,7 @@ fn conflicts(fixture: &Fixture, set: &ChangeSet) -> Vec<String> {
 fn every_path_is_written_byte_for_byte_and_the_index_is_left_alone() {
     let (fixture, set) = everything();
     let (before, index) = (fixture.tree(), fixture.index());
-    let applied = fixture.promote(&set, IndexMode::Leave).expect("it is promoted");
+    let applied = fixture.promote(&set, &Route::Files).expect("it is promoted");
     assert_eq!(applied, Applied { paths: set.paths() });
     assert_eq!(fixture.tree(), set.applied_to(&before));
     assert_eq!(fixture.index(), index);
@@ -41,7 +41,8 @@ fn rehearsing_changes_nothing() {
     let (fixture, set) = everything();
     let before = fixture.tree();
     let repository = fixture.repository();
-    let rehearsed = repository.begin_promotion().expect("the lock").rehearse(set.lines()).expect("no conflict");
+    let rehearsed =
+        repository.begin_promotion().expect("the lock").rehearse(set.lines(), &Route::Files).expect("no conflict");
     assert_eq!(rehearsed, Applied { paths: set.paths() });
     assert_eq!(fixture.tree(), before);
     fixture.assert_nothing_is_left();
@@ -51,8 +52,8 @@ fn rehearsing_changes_nothing() {
 fn staging_makes_the_index_what_git_add_would() {
     let (fixture, set) = everything();
     let oracle = fixture.copy();
-    fixture.promote(&set, IndexMode::Stage).expect("it is promoted");
-    oracle.promote(&set, IndexMode::Leave).expect("it is promoted");
+    fixture.promote(&set, &Route::Index).expect("it is promoted");
+    oracle.promote(&set, &Route::Files).expect("it is promoted");
     oracle.git(&["add", "-A"]);
     assert_eq!(fixture.git(&["write-tree"]), oracle.git(&["write-tree"]));
     assert_eq!(fixture.git(&["diff-files"]), "", "the stat information in the index is that of the files");
@@ -65,7 +66,7 @@ fn staging_converts_as_the_attributes_say_without_filter_drivers() {
     fixture.git(&["config", "filter.bad.clean", "touch ran; cat"]);
     let mut set = ChangeSet::default();
     set.add(b"a.txt", Mode::File, b"one\r\ntwo\r\n").add(b"b.x", Mode::File, b"raw");
-    fixture.promote(&set, IndexMode::Stage).expect("it is promoted");
+    fixture.promote(&set, &Route::Index).expect("it is promoted");
     assert_eq!(fs::read(fixture.root().join("a.txt")).expect("the file"), b"one\r\ntwo\r\n");
     assert_eq!(fixture.git(&["cat-file", "blob", ":a.txt"]), "one\ntwo\n");
     assert_eq!(fixture.git(&["cat-file", "blob", ":b.x"]), "raw");
@@ -78,7 +79,7 @@ fn a_file_in_another_form_of_the_same_blob_is_no_conflict() {
     fs::write(fixture.root().join("a.txt"), b"one\r\n").expect("it is written");
     let mut set = ChangeSet::default();
     set.delete(b"a.txt", Mode::File, b"one\n").add(b"a.txt", Mode::File, b"two\n");
-    fixture.promote(&set, IndexMode::Leave).expect("it is promoted");
+    fixture.promote(&set, &Route::Files).expect("it is promoted");
     assert_eq!(fs::read(fixture.root().join("a.txt")).expect("the file"), b"two\n");
 }
 
@@ -148,7 +149,7 @@ fn the_git_directory_is_protected_under_any_name() {
     let mut set = ChangeSet::default();
     set.add(b"metadata/hooks/post-checkout", Mode::Executable, b"#!/bin/sh\n");
     let repository = fixture.repository();
-    match repository.begin_promotion().expect("the lock").rehearse(set.lines()) {
+    match repository.begin_promotion().expect("the lock").rehearse(set.lines(), &Route::Files) {
         Err(ApplyError::Conflicts { first, .. }) => {
             assert_eq!(first, ["metadata/hooks/post-checkout: it lies in the Git directory metadata"]);
         }
@@ -173,7 +174,7 @@ fn conflicts_are_listed_up_to_ten_and_counted() {
         set.delete(format!("x{n:02}").as_bytes(), Mode::File, b"");
     }
     let repository = fixture.repository();
-    match repository.begin_promotion().expect("the lock").rehearse(set.lines()) {
+    match repository.begin_promotion().expect("the lock").rehearse(set.lines(), &Route::Files) {
         Err(ApplyError::Conflicts { first, count }) => assert_eq!((first.len(), count), (10, 25)),
         other => panic!("{other:?}"),
     }
@@ -184,7 +185,7 @@ fn content_that_the_store_lost_changes_nothing() {
     let (fixture, mut set) = everything();
     set.lose(b"two\r\n");
     let before = fixture.tree();
-    let error = fixture.promote(&set, IndexMode::Leave).expect_err("content is missing");
+    let error = fixture.promote(&set, &Route::Files).expect_err("content is missing");
     assert_eq!(error.to_string(), "stage modified; nothing was changed");
     assert_eq!(fixture.tree(), before);
     fixture.assert_nothing_is_left();
@@ -196,7 +197,7 @@ fn content_that_is_not_what_its_digest_says_changes_nothing() {
         let (fixture, mut set) = everything();
         set.damage(content, found);
         let before = fixture.tree();
-        assert!(matches!(fixture.promote(&set, IndexMode::Leave), Err(ApplyError::Io { .. })));
+        assert!(matches!(fixture.promote(&set, &Route::Files), Err(ApplyError::Io { .. })));
         assert_eq!(fixture.tree(), before);
         fixture.assert_nothing_is_left();
     }
@@ -223,10 +224,13 @@ fn an_unfinished_promotion_is_handed_back_until_it_is_finished() {
         let repository = fixture.repository();
         let mut promotion = repository.begin_promotion().expect("the lock");
         if promotion.unfinished().is_none() {
-            promotion.apply(set.lines(), &set, IndexMode::Leave, RECEIPT).expect("it is applied");
+            promotion.apply(set.lines(), &set, Landing::without_commit(&Route::Files), RECEIPT).expect("it is applied");
         }
         assert!(repository.has_unfinished_promotion());
-        assert!(promotion.apply(set.lines(), &set, IndexMode::Leave, RECEIPT).is_err(), "the first must be finished");
+        assert!(
+            promotion.apply(set.lines(), &set, Landing::without_commit(&Route::Files), RECEIPT).is_err(),
+            "the first must be finished"
+        );
     }
     assert_eq!(fixture.settle().expect("it is handed back").receipt, RECEIPT);
     assert_eq!(fixture.settle(), None);
@@ -238,7 +242,7 @@ fn an_edit_made_after_an_interrupted_promotion_is_never_lost() {
     let (fixture, set) = everything();
     let (before, repository) = (fixture.tree(), fixture.repository());
     let mut promotion = repository.begin_promotion().expect("the lock");
-    promotion.apply(set.lines(), &set, IndexMode::Leave, RECEIPT).expect("it is applied");
+    promotion.apply(set.lines(), &set, Landing::without_commit(&Route::Files), RECEIPT).expect("it is applied");
     drop(promotion);
     // As if it had been killed right before its point of no return.
     fs::remove_file(fixture.root().join(".git/isobox/promotion/done")).expect("it is removed");
@@ -260,7 +264,7 @@ fn a_linked_working_tree_is_promoted_into_and_shares_the_lock() {
     let repository = crate::GixRepository::discover(&path).expect("a repository");
     let mut promotion = repository.begin_promotion().expect("the lock");
     assert!(matches!(fixture.repository().begin_promotion().err(), Some(RepositoryError::Locked { .. })));
-    promotion.apply(set.lines(), &set, IndexMode::Stage, RECEIPT).expect("it is applied");
+    promotion.apply(set.lines(), &set, Landing::without_commit(&Route::Index), RECEIPT).expect("it is applied");
     drop(promotion);
     // Settled from the main working tree, whose own files are not touched.
     let before = fixture.tree();
@@ -282,7 +286,7 @@ fn a_copied_repository_never_settles_the_promotion_of_its_original() {
     let (fixture, set) = everything();
     let repository = fixture.repository();
     let mut promotion = repository.begin_promotion().expect("the lock");
-    promotion.apply(set.lines(), &set, IndexMode::Leave, RECEIPT).expect("it is applied");
+    promotion.apply(set.lines(), &set, Landing::without_commit(&Route::Files), RECEIPT).expect("it is applied");
     drop(promotion);
     fs::remove_file(fixture.root().join(".git/isobox/promotion/done")).expect("it is removed");
     let before = fixture.tree();

@@ -4,7 +4,7 @@ use super::fixture::{Fixture, RECEIPT};
 use isobox_domain::change::{After, Change, ChangeLine, ChangeSetRef, Mode};
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::repo_path::RepoPath;
-use isobox_ports::{Applied, ChangeLines, Content, IndexMode, ObjectStore, StoreError, TrustedRepository};
+use isobox_ports::{Applied, ChangeLines, Content, Landing, ObjectStore, Route, StoreError, TrustedRepository};
 
 /// So many added files of one content, none of them held in memory.
 struct Many(u64);
@@ -47,7 +47,8 @@ fn peak_of(changes: u64) -> u64 {
     let mut promotion = repository.begin_promotion().expect("the lock");
     std::fs::write("/proc/self/clear_refs", "5").expect("the peak is reset");
     let started = std::time::Instant::now();
-    let applied = promotion.apply(many.lines(), &many, IndexMode::Leave, RECEIPT).expect("it is applied");
+    let applied =
+        promotion.apply(many.lines(), &many, Landing::without_commit(&Route::Files), RECEIPT).expect("it is applied");
     promotion.finish().expect("it is finished");
     assert_eq!(applied, Applied { paths: changes });
     let peak = peak_memory_kib();

@@ -1,0 +1,27 @@
+//! The message of a commit that a Promotion makes.
+
+use super::PromotionPlan;
+
+impl PromotionPlan {
+    /// `message`, or one that names the Task, and trailers that say where the commit comes from. See git-interpret-trailers(1).
+    pub fn commit_message(&self, message: Option<&[u8]>) -> Vec<u8> {
+        let default = format!("Promote the result of {}", self.task).into_bytes();
+        let message = message.unwrap_or(&default).trim_ascii_end();
+        let end: &[u8] = if ends_with_trailers(message) { b"\n" } else { b"\n\n" };
+        let trailers = format!("Isobox-Task: {}\nIsobox-Record: {}\n", self.task, self.record);
+        [message, end, trailers.as_bytes()].concat()
+    }
+}
+
+/// Whether the last paragraph, which is not the only one, has trailers alone.
+fn ends_with_trailers(message: &[u8]) -> bool {
+    let lines: Vec<&[u8]> = message.split(|byte| *byte == b'\n').collect();
+    let last = lines.iter().rposition(|line| line.is_empty());
+    last.is_some_and(|blank| lines[blank + 1..].iter().all(|line| is_trailer(line)))
+}
+
+fn is_trailer(line: &[u8]) -> bool {
+    let colon = line.iter().position(|byte| *byte == b':').filter(|at| *at > 0);
+    let is_word = |bytes: &[u8]| bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-');
+    colon.is_some_and(|at| is_word(&line[..at]) && line[at + 1..].starts_with(b" "))
+}
