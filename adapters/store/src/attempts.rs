@@ -7,6 +7,7 @@ use crate::journal::Journal;
 use crate::lane::require_usable;
 use crate::layout::Layout;
 use crate::locks::{BEGIN, Sharing, lock, open_all, try_lock};
+use crate::looks::{let_go, look_into};
 use crate::random::random_name;
 use crate::spare;
 use crate::store::{FsTaskStore, Shared};
@@ -60,7 +61,7 @@ fn begin(store: &Arc<Shared>, draft: &TaskRecord) -> Result<FsAttempt, StoreErro
     // While this is held, nobody takes the directory for what a killed process left before its draft.
     let _beginning = lock(layout.locks()?, BEGIN, Sharing::Shared)?;
     let tmp = layout.tmp()?;
-    let name = random_name().map_err(failed("read", "/dev/urandom"))?;
+    let name = random_name().map_err(failed("name", "an attempt"))?;
     let begun = begin_in(layout, tmp, &name, draft);
     let (dir, journal) = begun.map_err(|e| {
         remove_quietly(tmp, &name);
@@ -74,7 +75,7 @@ fn begin_in(layout: &Layout, tmp: &Dir, name: &str, draft: &TaskRecord) -> io::R
         Some(dir) => dir,
         None => make_dir(tmp, name)?,
     };
-    let file = dir.file(JOURNAL, Access::CreateNew)?;
+    let file = dir.file(JOURNAL, Access::Empty)?;
     // Whoever looks for dead attempts holds it for a moment at most.
     file.lock()?;
     let mut journal = Journal::new(file);
@@ -114,24 +115,34 @@ fn became_of(store: &Arc<Shared>, record: &ContentId) -> Result<Publishing, Stor
 /// runs it, has just ended it, or is another user, who will find it.
 fn open_dead(tmp: &Dir, name: &str) -> io::Result<Option<(Dir, Option<File>)>> {
     let Some(dir) = find_directory(tmp, name)? else { return Ok(None) };
+    if !look_into(&dir)? {
+        return Ok(Some((dir, None)));
+    }
+    let found = lock_dead(&dir, tmp, name);
+    // Whose journal is locked is not cleared up by anybody else.
+    let_go(&dir)?;
+    Ok(found?.map(|file| (dir, file)))
+}
+
+fn lock_dead(dir: &Dir, tmp: &Dir, name: &str) -> io::Result<Option<Option<File>>> {
     let Some(file) = crate::dir::absent_is_none(dir.file(JOURNAL, Access::Existing))? else { return Ok(None) };
     match file.try_lock() {
         Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Ok(Some((dir, None))),
+        Err(TryLockError::WouldBlock) => return Ok(Some(None)),
         Err(TryLockError::Error(error)) => return Err(error),
     }
     let metadata = file.metadata()?;
     // What it says is believed: which directory is captured, which is removed. Only its owner may be served by that.
     if metadata.uid() != nix::unistd::geteuid().as_raw() {
-        return Ok(Some((dir, None)));
+        return Ok(Some(None));
     }
     // Its owner may have removed it between the open and the lock; or it is another attempt's by now, which got the directory
     // and is found under its own name.
     if !dir.is_named(tmp, name)? {
-        return Ok(Some((dir, None)));
+        return Ok(Some(None));
     }
     let is_left = metadata.nlink() > 0;
-    Ok((!is_left || metadata.len() > 0).then_some((dir, is_left.then_some(file))))
+    Ok((!is_left || metadata.len() > 0).then_some(is_left.then_some(file)))
 }
 
 /// Opens the directory `name`; `None` where there is none.

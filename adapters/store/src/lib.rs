@@ -23,6 +23,7 @@ mod layout;
 mod listings;
 mod locks;
 mod log;
+mod looks;
 mod mend;
 mod object_reader;
 mod object_store;

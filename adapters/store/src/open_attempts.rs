@@ -6,6 +6,7 @@ use crate::error::failed;
 use crate::follow::{self, is_gone};
 use crate::holder;
 use crate::journal::{Journal, Replayed};
+use crate::looks::look_into;
 use crate::store::FsTaskStore;
 use isobox_domain::record::TaskRecord;
 use isobox_ports::{Asked, Flow, OpenAttempt, OpenAttempts, Role, StoreError};
@@ -45,7 +46,7 @@ impl OpenAttempts for FsTaskStore {
 }
 
 fn look_at(tmp: &Dir, name: &str) -> io::Result<Option<FsOpenAttempt>> {
-    let Some(dir) = find_directory(tmp, name)? else { return Ok(None) };
+    let Some(dir) = find_directory(tmp, name)?.map(held).transpose()?.flatten() else { return Ok(None) };
     let Some(journal) = absent_is_none(dir.file(JOURNAL, Access::Read))? else { return Ok(None) };
     let is_running = is_locked(&journal)?;
     let (_, Replayed { draft, notes, .. }) = Journal::replay(journal.try_clone()?)?;
@@ -55,6 +56,11 @@ fn look_at(tmp: &Dir, name: &str) -> io::Result<Option<FsOpenAttempt>> {
     }
     let subject = tmp.shown(name).to_string();
     Ok(draft.map(|draft| FsOpenAttempt { dir, journal, draft, notes, is_running, subject }))
+}
+
+/// The directory, held as long as it is open: an attempt that ends meanwhile removes its journal.
+fn held(dir: Dir) -> io::Result<Option<Dir>> {
+    Ok(look_into(&dir)?.then_some(dir))
 }
 
 /// Whether the process that runs an attempt holds its journal. A look shares the lock for a moment, so that looks do not

@@ -217,10 +217,9 @@ impl<'a> Put<'a> {
     // its name, or in this very lane. What lies in another lane may be a COMMIT whose flush has yet to come.
     fn certain(&self, kind: EntryKind, id: &ContentId) -> Result<Vec<Location>, StoreError> {
         let own = Pack::Lane(self.lane.number());
-        let mut found = self.store.known_locations(id)?;
-        found.retain(|found| {
-            found.kind == kind && found.is_certain && (matches!(found.pack, Pack::Sealed(_)) || found.pack == own)
-        });
+        let counts = |pack| matches!(pack, Pack::Sealed(_)) || pack == own;
+        let mut found = self.store.ask(|index, layout| index.locations_among(layout, id, counts))?;
+        found.retain(|found| found.kind == kind && found.is_certain);
         Ok(found)
     }
 

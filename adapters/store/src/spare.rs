@@ -5,18 +5,22 @@
 use crate::attempts::JOURNAL;
 use crate::dir::{Access, Dir};
 use crate::layout::Layout;
+use crate::looks::hold_alone;
 use crate::output::PIECES;
 use nix::sys::stat::fstat;
 use nix::unistd::geteuid;
 use rustix::fs::{RenameFlags, renameat_with};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 
 /// So many are kept: more than that seldom begin or end at once.
 const MOST: usize = 8;
+/// The files that are kept in them, emptied.
+const KEPT: [&str; 3] = [JOURNAL, PIECES[0], PIECES[1]];
 /// Type and mode of a directory that only its owner reaches.
 const PRIVATE: u32 = 0o040_700;
 
-/// Makes one of them the directory `name` of `tmp`: with nothing in it but files for pieces. `None`: there is none that is as
+/// Makes one of them the directory `name` of `tmp`: with nothing in it but empty files. `None`: there is none that is as
 /// good as a fresh one.
 pub(crate) fn take(layout: &Layout, tmp: &Dir, name: &str) -> Option<Dir> {
     let cache = layout.root.find_dir("cache").ok()??;
@@ -36,10 +40,12 @@ pub(crate) fn take(layout: &Layout, tmp: &Dir, name: &str) -> Option<Dir> {
 pub(crate) fn keep(layout: &Layout, tmp: &Dir, name: &str) -> io::Result<bool> {
     let (Some(dir), Some(cache)) = (tmp.find_dir(name)?, layout.root.find_dir("cache")?) else { return Ok(false) };
     // First: what somebody finds here after that is not of the attempt.
-    dir.remove_file(JOURNAL)?;
-    for file in dir.names()? {
-        if !PIECES.contains(&file.as_str()) || !empty(&dir, &file).unwrap_or(false) {
-            dir.remove_file(&file)?;
+    if !hold_alone(&dir).unwrap_or(false) || !cut(&dir, JOURNAL).unwrap_or(false) {
+        dir.remove_file(JOURNAL)?;
+    }
+    for file in dir.names()?.iter().filter(|file| *file != JOURNAL) {
+        if !PIECES.contains(&file.as_str()) || !empty(&dir, file).unwrap_or(false) {
+            dir.remove_file(file)?;
         }
     }
     // Whoever takes it has to be its owner: in another user's store, it is root's.
@@ -59,9 +65,16 @@ fn empty(dir: &Dir, name: &str) -> io::Result<bool> {
     Ok(is_unread)
 }
 
+/// Empties a file that nobody else has open; whether it is one by which nobody else gets at it.
+fn cut(dir: &Dir, name: &str) -> io::Result<bool> {
+    let file = dir.file(name, Access::Existing)?;
+    file.set_len(0)?;
+    Ok(file.metadata()?.nlink() == 1)
+}
+
 fn is_spare(dir: &Dir) -> io::Result<bool> {
-    let is_empty = |piece: &&str| dir.file_length(piece).is_ok_and(|length| length.unwrap_or(0) == 0);
-    Ok(is_own(dir)? && dir.has_only(&PIECES)? && PIECES.iter().all(is_empty))
+    let is_empty = |file: &&str| dir.file_length(file).is_ok_and(|length| length.unwrap_or(0) == 0);
+    Ok(is_own(dir)? && dir.has_only(&KEPT)? && KEPT.iter().all(is_empty))
 }
 
 fn is_own(dir: &Dir) -> io::Result<bool> {

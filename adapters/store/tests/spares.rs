@@ -1,7 +1,7 @@
 //! The directory of an attempt that is over serves the next one, and nobody takes one attempt for the other.
 
 use isobox_ports::contract::sample::{draft, noise};
-use isobox_ports::{Attempt, Attempts, Flow, OpenAttempts, Role};
+use isobox_ports::{Asked, Attempt, Attempts, Flow, OpenAttempts, Role};
 use isobox_store::FsTaskStore;
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -37,6 +37,30 @@ fn the_next_attempt_gets_the_directory_of_one_that_is_over_with_nothing_in_it() 
     assert_eq!(found.len(), 1);
     let salvaged = found[0].salvage(Role::Stdout).unwrap().unwrap();
     assert_eq!(salvaged, isobox_store_format::object::reference_to(b"of the second"));
+}
+
+fn journal_of(records: &Path) -> u64 {
+    let [(directory, _)] = &directories(records, "tmp")[..] else { panic!("one attempt") };
+    std::fs::metadata(directory.join("attempt")).unwrap().ino()
+}
+
+#[test]
+fn the_journal_of_one_that_is_over_serves_the_next_unless_somebody_looks_at_it() {
+    let records = tempfile::tempdir().unwrap();
+    let store = FsTaskStore::create(records.path()).unwrap();
+    let first = store.begin(&draft(1)).unwrap();
+    let journal = journal_of(records.path());
+    first.discard().unwrap();
+    let second = store.begin(&draft(2)).unwrap();
+    assert_eq!(journal_of(records.path()), journal);
+    let looked = store.look().unwrap().pop().unwrap();
+    second.discard().unwrap();
+    let third = store.begin(&draft(3)).unwrap();
+    assert_ne!(journal_of(records.path()), journal);
+    // Else it would be this process, which runs the third one, that is asked to end.
+    assert_eq!(looked.interrupt().unwrap(), Asked::Over);
+    looked.wait().unwrap();
+    third.discard().unwrap();
 }
 
 #[test]

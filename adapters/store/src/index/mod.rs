@@ -96,8 +96,18 @@ pub(crate) struct Index {
 impl Index {
     /// Every place where the content or record `id` was committed, the surest first.
     pub(crate) fn locations(&mut self, layout: &Layout, id: &ContentId) -> Result<Vec<Location>, StoreError> {
+        self.locations_among(layout, id, |_| true)
+    }
+
+    /// As [`locations`](Self::locations), only in those lanes and packs that `is_asked` names.
+    pub(crate) fn locations_among(
+        &mut self,
+        layout: &Layout,
+        id: &ContentId,
+        is_asked: impl Fn(Pack) -> bool,
+    ) -> Result<Vec<Location>, StoreError> {
         let mut all = Vec::new();
-        for source in &mut self.sources {
+        for source in self.sources.iter_mut().filter(|source| is_asked(source.pack)) {
             let is_named = matches!(source.pack, Pack::Sealed(pack) if self.named.contains(&pack));
             let found = source.locations(layout, id, is_named);
             all.extend(found.map_err(|error| unread(source.pack, layout, error))?);

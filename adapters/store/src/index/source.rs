@@ -16,6 +16,7 @@ use isobox_domain::listing::Direction;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
+use std::sync::Arc;
 
 /// So many entries of a lane are scanned rather than looked up in a table: a few milliseconds for every process. Writing a table
 /// costs a scan of the whole lane, tens of milliseconds, once in so many entries.
@@ -41,6 +42,8 @@ pub(super) enum Depth {
 pub(super) struct Source {
     pub(super) pack: Pack,
     inode: u64,
+    /// The file of a lane, kept open once it was seen to grow: it is looked at again by every put.
+    file: Option<Arc<File>>,
     /// How much of the file there was when it was looked at last.
     seen: u64,
     keep: Keep,
@@ -62,7 +65,7 @@ impl Source {
         let is_unsaved = layout.tables == Tables::Untouched;
         let (inode, filter, seen) = (metadata.ino(), EventFilter::default(), readable(metadata.len()));
         let noted = Noted::default();
-        let mut source = Self { pack, inode, seen, keep, is_unsaved, contents, table, filter, noted };
+        let mut source = Self { pack, inode, file: None, seen, keep, is_unsaved, contents, table, filter, noted };
         source.scan(layout, file, seen)?;
         Ok(source)
     }
@@ -92,18 +95,27 @@ impl Source {
         if depth == Depth::Records && self.noted.is_up_to(length) {
             return Ok(true);
         }
-        let file = match self.pack.open(layout) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound || is_no_file(&error) => return Ok(false),
-            opened => opened?,
-        };
+        let Some(file) = self.opened(layout)? else { return Ok(false) };
         let (store, end) = (layout.format.store, self.contents.end);
-        if depth == Depth::Records
-            && file.metadata()?.ino() == inode
-            && self.noted.extend(&file, store, end, readable(length))?
-        {
+        if depth == Depth::Records && self.noted.extend(&file, store, end, readable(length))? {
             return Ok(true);
         }
         self.go_on(layout, &file)
+    }
+
+    /// The file that is known; `None` where another one has its name by now.
+    fn opened(&mut self, layout: &Layout) -> io::Result<Option<Arc<File>>> {
+        if let Some(file) = &self.file {
+            return Ok(Some(Arc::clone(file)));
+        }
+        let file = match self.pack.open(layout) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound || is_no_file(&error) => return Ok(None),
+            opened => Arc::new(opened?),
+        };
+        if file.metadata()?.ino() != self.inode {
+            return Ok(None);
+        }
+        Ok(Some(Arc::clone(self.file.insert(file))))
     }
 
     /// Whether a COMMIT of the record `id` stands behind what was gone through.
