@@ -23,6 +23,7 @@ pub(crate) mod record_json;
 pub(crate) mod repair;
 pub(crate) mod report_json;
 pub(crate) mod review;
+pub(crate) mod session_terminal;
 pub(crate) mod show;
 pub(crate) mod stat;
 pub(crate) mod stdout;

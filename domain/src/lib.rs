@@ -31,6 +31,7 @@ pub mod retention;
 pub mod source;
 pub mod task_id;
 pub mod task_state;
+pub mod terminal;
 pub mod timestamp;
 pub mod timings;
 pub mod update_target;

@@ -10,6 +10,7 @@ use crate::outcome::{Exit, Outcome, ResourceUsage};
 use crate::policy::EffectivePolicy;
 use crate::source::WorkspaceSource;
 use crate::task_id::TaskId;
+use crate::terminal::TerminalSize;
 use crate::timestamp::Timestamp;
 
 /// Which kind of Sandbox served an attempt.
@@ -128,6 +129,8 @@ pub struct TaskRecord {
     pub usage: ResourceUsage,
     /// Standard input, if any was passed on.
     pub stdin: Option<RecordedInput>,
+    /// The terminal that the session had, by the size that it had at first; then its standard output is what was shown there.
+    pub terminal: Option<TerminalSize>,
     /// Outputs and results.
     pub artifacts: TaskArtifacts,
     /// Whether outputs are whole.

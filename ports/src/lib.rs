@@ -36,6 +36,7 @@ mod runtime_backend;
 mod stopwatch;
 mod store_error;
 mod task_ids;
+mod terminal;
 mod transparency_log;
 mod turns;
 mod update_error;
@@ -77,6 +78,7 @@ pub use runtime_backend::{
 pub use stopwatch::Stopwatch;
 pub use store_error::{StoreError, StoreErrorKind};
 pub use task_ids::TaskIds;
+pub use terminal::{CallerTerminal, StderrPlace, TerminalRequest};
 pub use transparency_log::{
     CheckpointSigner, Compared, Extended, Gaps, Inclusion, LaneGap, LogUpdates, Rebuilt, TransparencyLog,
 };

@@ -1,6 +1,6 @@
 //! Starting a Workload Command in a Sandbox, and seeing it end.
 
-use crate::{Cause, Content, OverlayKind, WorkspaceMount};
+use crate::{CallerTerminal, Cause, Content, OverlayKind, TerminalRequest, WorkspaceMount};
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::outcome::{Exit, ResourceUsage};
 use isobox_domain::policy::{BackendName, Capabilities, EffectivePolicy};
@@ -20,6 +20,8 @@ pub struct LaunchRequest<'a> {
     pub working_directory: Option<&'a RepoPath>,
     /// The caller's own PATH, for a policy that inherits it.
     pub caller_path: Option<&'a [u8]>,
+    /// The terminal that the workload gets; `None` gives it none.
+    pub terminal: Option<TerminalRequest>,
 }
 
 /// What came of filling a Workspace.
@@ -50,6 +52,11 @@ pub trait Streams {
 
     /// Receives standard error as it comes, in pieces of at most 64 KiB.
     fn stderr(&mut self, bytes: &[u8]) -> Flow;
+
+    /// The caller's terminal, of a workload that was given one.
+    fn terminal(&mut self) -> Option<&mut dyn CallerTerminal> {
+        None
+    }
 }
 
 /// Why a workload ended.
@@ -124,6 +131,9 @@ pub struct SupervisionError {
 /// - A command that is not there ends as `NotFound`, one that may not be executed as `NotExecutable`.
 /// - `supervise` returns promptly after the command's own process has ended, whoever still holds its streams, and then
 ///   no process of the workload is left.
+/// - A workload that was given a terminal has one of its own, in the Sandbox and as the controlling terminal of its session:
+///   keys arrive there as they are typed, and what it shows is its standard output. It has the size of the caller's at all
+///   times. Without one, it has no controlling terminal.
 /// - When isobox dies, the workload dies.
 pub trait RuntimeBackend: Send + Sync {
     /// Which backend this is.
@@ -154,7 +164,8 @@ pub trait RuntimeBackend: Send + Sync {
 pub trait Sandbox {
     /// Passes the streams on until every process is dead. Called once.
     ///
-    /// A signal INT, TERM or HUP to isobox ends the workload as `Interrupted`.
+    /// A signal INT, TERM or HUP to isobox ends the workload as `Interrupted`; of a workload with a terminal, QUIT as well.
+    /// The caller's terminal is taken meanwhile, and given back for as long as isobox is stopped.
     fn supervise(&mut self, streams: &mut dyn Streams) -> Result<Ending, SupervisionError>;
 
     /// Where the Workspace can be read from now on, as the workload left it; stays valid while `self` lives. The upper of an

@@ -3,7 +3,7 @@
 use isobox_domain::outcome::Exit;
 use isobox_ports::contract::runtime_backend::{Act, Subject, cases};
 use isobox_ports::fake::{Line, Performance, Scene, ScriptedBackend};
-use isobox_ports::{EndCause, WorkspaceForm};
+use isobox_ports::{EndCause, StderrPlace, WorkspaceForm};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -21,7 +21,8 @@ fn play(scene: &Scene) -> Performance {
         Some(Act::PrintVariables) => Performance::printing("PATH=/bin\0HOME=/\0"),
         Some(Act::ListDescriptors) => Performance::printing("0\n1\n2\n3\n"),
         Some(Act::ShowSignals) => Performance::printing("SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n"),
-        Some(Act::Count) => count(),
+        Some(Act::Count) => count(scene),
+        Some(Act::ShowTerminal) => show_terminal(scene),
         Some(Act::Copy) => Performance::printing(scene.stdin.clone()),
         Some(Act::Exit137) => Performance::exiting(137),
         Some(Act::DieOfKill) => Performance { cause: EndCause::Exited(Exit::Signal(9)), ..Performance::exiting(0) },
@@ -50,10 +51,22 @@ fn arguments(scene: &Scene) -> Vec<u8> {
     scene.command.arguments()[4..].iter().flat_map(|argument| [argument, &b"\0"[..]].concat()).collect()
 }
 
-fn count() -> Performance {
-    let numbers: String = (1..=200_000).map(|number| format!("{number}\n")).collect();
-    let numbers = numbers.into_bytes();
-    Performance { lines: vec![Line::Stdout(numbers.clone()), Line::Stderr(numbers)], ..Performance::exiting(0) }
+fn count(scene: &Scene) -> Performance {
+    let numbers = |end: &str| (1..=200_000).map(|number| format!("{number}{end}")).collect::<String>().into_bytes();
+    let shown = numbers(if scene.terminal.is_some() { "\r\n" } else { "\n" });
+    Performance { lines: vec![Line::Stdout(shown), Line::Stderr(numbers("\n"))], ..Performance::exiting(0) }
+}
+
+fn show_terminal(scene: &Scene) -> Performance {
+    let size = scene.terminal.map(|terminal| (terminal.size.rows, terminal.size.columns));
+    let shown = size.map(|(rows, columns)| format!("{rows} {columns}\r\n")).unwrap_or_default();
+    match scene.terminal.map(|terminal| terminal.stderr) {
+        Some(StderrPlace::Terminal) => Performance::printing(shown + "all\r\n"),
+        Some(StderrPlace::Apart) | None => {
+            let lines = vec![Line::Stdout(shown.into_bytes()), Line::Stderr(b"apart\n".to_vec())];
+            Performance { lines, ..Performance::exiting(1) }
+        }
+    }
 }
 
 fn working_directory(scene: &Scene) -> PathBuf {

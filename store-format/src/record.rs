@@ -7,8 +7,8 @@ use crate::object::{self, DecodeError, EncodeError, Names};
 use crate::policy::{decode_policy, encode_policy};
 use fields::{
     decode_artifacts, decode_attempt, decode_command, decode_exit, decode_fate, decode_loss, decode_source,
-    decode_tool, decode_usage, encode_argument, encode_artifacts, encode_exit, encode_fate, encode_source,
-    encode_usage,
+    decode_terminal, decode_tool, decode_usage, encode_argument, encode_artifacts, encode_exit, encode_fate,
+    encode_source, encode_usage,
 };
 use isobox_domain::change::ChangeSetRef;
 use isobox_domain::content::ContentRef;
@@ -20,6 +20,8 @@ use isobox_domain::task_id::TaskId;
 const KIND: &str = "isobox.record";
 /// The schema number of a record with a Dirty Source Snapshot, so that an older reader says that it does not know it.
 const WITH_SNAPSHOT: u64 = 2;
+/// The same of a record with a field that came after that.
+const EXTENDED: u64 = 3;
 
 const SANDBOX_KINDS: Names<'_, SandboxKind> =
     &[("session", SandboxKind::Session), ("tool_call", SandboxKind::ToolCall)];
@@ -152,7 +154,7 @@ fn decode_with(
 ) -> Result<(TaskRecord, ContentRef), DecodeError> {
     let mut decoder = Decoder::new(bytes)?;
     let mut map = decoder.map()?;
-    object::open_up_to(&mut map, KIND, WITH_SNAPSHOT)?;
+    object::open_up_to(&mut map, KIND, EXTENDED)?;
     let (record, policy) = decode_fields(&mut map, policy_of)?;
     map.end()?;
     decoder.end()?;
@@ -191,12 +193,17 @@ fn decode_fields(
         salt: map.need(21, "the salt")?.fixed("a salt of 16 bytes")?,
         parents: map.need(22, "the parents")?.list(Decoder::id)?,
         extensions: map.need(23, "the extensions")?.text_map()?,
+        terminal: map.find(26)?.map(decode_terminal).transpose()?,
     };
     Ok((record, policy))
 }
 
 fn schema_of(record: &TaskRecord) -> u64 {
-    if record.artifacts.source_snapshot.is_some() { WITH_SNAPSHOT } else { object::SCHEMA }
+    match () {
+        () if record.terminal.is_some() => EXTENDED,
+        () if record.artifacts.source_snapshot.is_some() => WITH_SNAPSHOT,
+        () => object::SCHEMA,
+    }
 }
 
 fn encode_unchecked(record: &TaskRecord, policy: &ContentRef) -> Vec<u8> {
@@ -215,6 +222,9 @@ fn encode_unchecked(record: &TaskRecord, policy: &ContentRef) -> Vec<u8> {
             parents.id(parent);
         }
         map.field(23).text_map(&record.extensions);
+        if let Some(size) = record.terminal {
+            map.field(26).array(2).uint(size.columns.into()).uint(size.rows.into());
+        }
     })
 }
 

@@ -56,7 +56,9 @@ fn hex(bytes: &[u8]) -> String {
 fn records_keep_their_bytes() {
     let imported = ("record-imported", samples::imported_record());
     let snapshot = ("record-snapshot", samples::record_with_snapshot());
-    for (name, record) in [("record", samples::record()), ("record-bare", samples::bare_record()), imported, snapshot] {
+    let terminal = ("record-terminal", samples::record_with_terminal());
+    let (whole, bare) = (("record", samples::record()), ("record-bare", samples::bare_record()));
+    for (name, record) in [whole, bare, imported, snapshot, terminal] {
         let encoded = encode_record(&record).expect("encode");
         let policy = encode_policy(&record.policy).expect("encode");
         assert_eq!(encoded.policy_bytes, policy);

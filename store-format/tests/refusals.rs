@@ -43,26 +43,28 @@ fn times_outside_2000_to_2199_are_refused() {
 #[test]
 fn objects_of_another_kind_or_schema_are_refused() {
     assert_eq!(expected(decode_event(&event_with(b"isobox.event", b"isobox.evict"))), "isobox.event");
-    let later = decode_event(&event_with(&[1, 1, 2, 0x48], &[1, 2, 2, 0x48]));
-    assert_eq!(later, Err(DecodeError::UnknownSchema { kind: "isobox.event", found: 2 }));
+    let later = decode_event(&event_with(&[1, 1, 2, 0x48], &[1, 4, 2, 0x48]));
+    assert_eq!(later, Err(DecodeError::UnknownSchema { kind: "isobox.event", found: 4 }));
     let policy = encode_policy(&samples::policy()).expect("encode");
     assert_eq!(expected(decode_event(&policy)), "isobox.event");
 }
 
 #[test]
-fn a_record_has_the_later_schema_with_a_snapshot_and_only_then() {
+fn a_record_has_a_later_schema_with_what_came_later_and_only_then() {
     let schema = |bytes: &[u8], from: u8, to: u8| {
         let kind = b"isobox.record\x01";
         replaced(bytes, &[&kind[..], &[from]].concat(), &[&kind[..], &[to]].concat())
     };
-    for (record, own, other) in [(samples::record(), 1, 2), (samples::record_with_snapshot(), 2, 1)] {
+    for (record, own, other) in
+        [(samples::record(), 1, 2), (samples::record_with_snapshot(), 2, 1), (samples::record_with_terminal(), 3, 2)]
+    {
         let encoded = encode_record(&record).expect("encode");
         let again = schema(&encoded.bytes, own, own);
         assert_eq!(decode_record(&again, &encoded.policy_bytes), Ok(record));
         let changed = schema(&encoded.bytes, own, other);
         assert_eq!(expected(decode_record(&changed, &encoded.policy_bytes)), "the deterministic encoding");
-        let later = decode_record(&schema(&encoded.bytes, own, 3), &encoded.policy_bytes);
-        assert_eq!(later, Err(DecodeError::UnknownSchema { kind: "isobox.record", found: 3 }));
+        let later = decode_record(&schema(&encoded.bytes, own, 4), &encoded.policy_bytes);
+        assert_eq!(later, Err(DecodeError::UnknownSchema { kind: "isobox.record", found: 4 }));
     }
 }
 

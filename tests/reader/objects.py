@@ -172,12 +172,14 @@ RECORD = {
     may(6): time, 7: time, 8: command, 9: SOURCE, 10: ref, 11: one_of(*OUTCOMES), may(12): text, may(13): exit_of,
     14: USAGE, may(15): ref, 16: ARTIFACTS, may(17): uint, 18: fate, 19: list_of(text), 20: list_of(pair(text, text)),
     21: lambda value: data(value, 16), 22: list_of(ident), 23: extensions,
+    may(26): pair(lambda value: uint(value, 1 << 16), lambda value: uint(value, 1 << 16)),
 }
 
 
 def record(raw):
-    value = load("isobox.record", RECORD, raw, (1, 2))
-    need(value[1] == (2 if 7 in value[16] else 1), "a record of the wrong schema")
+    value = load("isobox.record", RECORD, raw, (1, 2, 3))
+    schema = 3 if 26 in value else 2 if 7 in value[16] else 1
+    need(value[1] == schema, "a record of the wrong schema")
     return value
 
 

@@ -107,6 +107,7 @@ impl BubblewrapBackend {
             arguments: Vec::new(),
             environment: Vec::new(),
             enclosure: None,
+            terminal: None,
         };
         let mount = WorkspaceMount::Directory { host_path: view.host_path.to_owned() };
         let recipe = self.recipe(&view, plan, &mount).map_err(|error| reason_of(&error))?;
@@ -234,6 +235,7 @@ fn plan(request: &LaunchRequest<'_>) -> Plan {
         arguments: request.command.arguments().to_vec(),
         environment: environment::inside(request),
         enclosure: None,
+        terminal: request.terminal,
     }
 }
 

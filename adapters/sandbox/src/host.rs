@@ -87,6 +87,7 @@ fn plan(request: &LaunchRequest<'_>) -> Plan {
         arguments: request.command.arguments().to_vec(),
         environment: environment(request, &own),
         enclosure: None,
+        terminal: request.terminal,
     }
 }
 

@@ -86,6 +86,7 @@ fn try_walls(findings: &Findings) -> Result<(), LaunchError> {
         arguments: Vec::new(),
         environment: Vec::new(),
         enclosure: Some(enclosure),
+        terminal: None,
     };
     try_out(recipe(findings, &view, &mount, plan)?, &mount)
 }
@@ -185,6 +186,7 @@ fn plan(request: &LaunchRequest<'_>, enclosure: Enclosure, reach: Reach) -> Plan
         arguments: request.command.arguments().to_vec(),
         environment: environment::inside(request),
         enclosure: Some(enclosure),
+        terminal: request.terminal,
     }
 }
 

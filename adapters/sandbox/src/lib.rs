@@ -22,6 +22,7 @@ mod signals;
 mod spawn;
 pub mod stage;
 mod supervision;
+mod terminal;
 mod view;
 
 pub use bubblewrap::BubblewrapBackend;

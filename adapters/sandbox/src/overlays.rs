@@ -209,8 +209,14 @@ fn run_trial(backend: &dyn Mounts, overlay: &Overlay, script: &str) -> Result<()
         workspace: None,
     };
     let mount = WorkspaceMount::Overlay(overlay.clone());
-    let request =
-        LaunchRequest { command: &command, policy: &policy, mount: &mount, working_directory: None, caller_path: None };
+    let request = LaunchRequest {
+        command: &command,
+        policy: &policy,
+        mount: &mount,
+        working_directory: None,
+        caller_path: None,
+        terminal: None,
+    };
     let mut said = Said::default();
     let mut sandbox = backend.start(&request, &mut || Filled::Whole).map_err(|error| reason_of(&error))?;
     let ending = sandbox.supervise(&mut said).map_err(|error| format!("{error}: {}", error.source))?;

@@ -118,8 +118,14 @@ impl SandboxProbe {
         let command = WorkloadCommand::parse(vec![b"true".to_vec()])?;
         // Only to have something to show: it is read-only there, as it is in every Sandbox.
         let mount = WorkspaceMount::Directory { host_path: PathBuf::from("/usr") };
-        let request =
-            LaunchRequest { command: &command, policy, mount: &mount, working_directory: None, caller_path: None };
+        let request = LaunchRequest {
+            command: &command,
+            policy,
+            mount: &mount,
+            working_directory: None,
+            caller_path: None,
+            terminal: None,
+        };
         let ending = self.backend.launch(&request, &mut || Filled::Whole)?.supervise(&mut Nowhere)?;
         match ending.cause {
             EndCause::Exited(Exit::Code(0)) => Ok(()),

@@ -11,7 +11,8 @@ pub(crate) use mounting::Mounting;
 
 use encoding::{put_all, put_option, take, take_all, take_number, take_option};
 use isobox_domain::outcome::Exit;
-use isobox_ports::EndCause;
+use isobox_domain::terminal::TerminalSize;
+use isobox_ports::{EndCause, StderrPlace, TerminalRequest};
 use std::os::fd::RawFd;
 
 /// The name by which a program knows that it is to be the Stage.
@@ -51,6 +52,8 @@ pub(crate) struct Plan {
     pub(crate) environment: Vec<Vec<u8>>,
     /// The walls that the Stage makes itself; `None` if it is started inside of some, or has none.
     pub(crate) enclosure: Option<Enclosure>,
+    /// The terminal that it gets.
+    pub(crate) terminal: Option<TerminalRequest>,
 }
 
 impl Plan {
@@ -64,6 +67,7 @@ impl Plan {
         put_all(&mut bytes, &self.arguments);
         put_all(&mut bytes, &self.environment);
         put_option(&mut bytes, self.enclosure.as_ref(), Enclosure::put);
+        put_terminal(&mut bytes, self.terminal);
         bytes
     }
 
@@ -76,9 +80,33 @@ impl Plan {
         };
         let directory = take_all(&mut bytes)?.pop()?;
         let (arguments, environment) = (take_all(&mut bytes)?, take_all(&mut bytes)?);
-        let enclosure = take_option(&mut bytes, Enclosure::take)?;
-        bytes.is_empty().then_some(Self { reach, directory, arguments, environment, enclosure })
+        let (enclosure, terminal) = (take_option(&mut bytes, Enclosure::take)?, take_terminal(&mut bytes)?);
+        bytes.is_empty().then_some(Self { reach, directory, arguments, environment, enclosure, terminal })
     }
+}
+
+// A terminal is a letter, then its columns and rows, 2 bytes each, little endian.
+fn put_terminal(bytes: &mut Vec<u8>, terminal: Option<TerminalRequest>) {
+    let letter = match terminal.map(|terminal| terminal.stderr) {
+        None => b'-',
+        Some(StderrPlace::Terminal) => b't',
+        Some(StderrPlace::Apart) => b'a',
+    };
+    let size = terminal.map_or(TerminalSize { columns: 0, rows: 0 }, |terminal| terminal.size);
+    bytes.push(letter);
+    bytes.extend([size.columns.to_le_bytes(), size.rows.to_le_bytes()].concat());
+}
+
+fn take_terminal(bytes: &mut &[u8]) -> Option<Option<TerminalRequest>> {
+    let stderr = match take(bytes, 1)?[0] {
+        b'-' => None,
+        b't' => Some(StderrPlace::Terminal),
+        b'a' => Some(StderrPlace::Apart),
+        _ => return None,
+    };
+    let mut number = || Some(u16::from_le_bytes(take(bytes, 2)?.try_into().ok()?));
+    let size = TerminalSize { columns: number()?, rows: number()? };
+    Some(stderr.map(|stderr| TerminalRequest { size, stderr }))
 }
 
 /// How the Stage saw the workload end.
@@ -103,6 +131,8 @@ pub(crate) enum Message {
     Mounted,
     /// The Sandbox is up, nothing of the workload was executed yet.
     Ready,
+    /// The workload gets a terminal, whose other side is passed along; nothing was executed yet.
+    Terminal,
     /// The Sandbox is not what it has to be, in words; nothing of the workload was executed.
     Failed(String),
     /// Every process of the workload is dead.
@@ -115,6 +145,7 @@ impl Message {
         match self {
             Self::Mounted => vec![b'M'],
             Self::Ready => vec![b'R'],
+            Self::Terminal => vec![b'T'],
             Self::Failed(reason) => [b"F", shortened(reason)].concat(),
             Self::Ended(report) => encode_report(report),
         }
@@ -125,6 +156,7 @@ impl Message {
         match bytes.split_first()? {
             (b'M', []) => Some(Self::Mounted),
             (b'R', []) => Some(Self::Ready),
+            (b'T', []) => Some(Self::Terminal),
             (b'F', reason) => Some(Self::Failed(String::from_utf8_lossy(reason).into_owned())),
             (b'E', report) => decode_report(report).map(Self::Ended),
             _ => None,
@@ -179,6 +211,10 @@ mod tests {
             arguments: vec![b"sh".to_vec(), Vec::new(), b"\n\xfe".to_vec()],
             environment: vec![b"A=b=c".to_vec()],
             enclosure: None,
+            terminal: Some(TerminalRequest {
+                size: TerminalSize { columns: 80, rows: 300 },
+                stderr: StderrPlace::Apart,
+            }),
         };
         assert_eq!(Plan::decode(&plan.encode()), Some(plan.clone()));
         let encoded = plan.encode();
@@ -211,7 +247,9 @@ mod tests {
             killed_processes: 4,
         };
         let ends = causes.into_iter().map(|cause| Message::Ended(report(cause)));
-        for message in ends.chain([Message::Mounted, Message::Ready, Message::Failed("why".to_owned())]) {
+        for message in
+            ends.chain([Message::Mounted, Message::Ready, Message::Terminal, Message::Failed("why".to_owned())])
+        {
             assert_eq!(Message::decode(&message.encode()), Some(message));
         }
     }

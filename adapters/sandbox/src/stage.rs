@@ -7,6 +7,7 @@ mod confinement;
 pub(crate) mod devices;
 pub(crate) mod enclosure;
 pub(crate) mod mounter;
+mod terminal;
 mod tree;
 mod workload;
 
@@ -116,9 +117,18 @@ fn enter(directory: &[u8]) -> Result<(), String> {
 
 /// Runs the workload to its end, and ends whatever it left.
 fn perform(plan: &Plan, ruleset: Option<Ruleset>, control: &Channel, children: &SignalFd) -> io::Result<Report> {
+    let slave = match plan.terminal {
+        Some(wanted) => {
+            let terminal = terminal::open(wanted)
+                .map_err(|error| io::Error::new(error.kind(), format!("open a terminal in the sandbox: {error}")))?;
+            control.send_with(&Message::Terminal.encode(), terminal.master.as_fd())?;
+            Some(terminal.slave)
+        }
+        None => None,
+    };
     // Not before: the Workspace is filled while the Sandbox comes up.
     let started = match enter(&plan.directory) {
-        Ok(()) => workload::start(&plan.arguments, &plan.environment, ruleset)?,
+        Ok(()) => workload::start(&plan.arguments, &plan.environment, slave.as_ref(), ruleset)?,
         Err(refusal) => Started::Nothing(EndCause::NotExecutable(refusal)),
     };
     let cause = match started {

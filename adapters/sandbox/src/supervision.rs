@@ -8,11 +8,13 @@ mod streams;
 pub(crate) use start::{Recipe, io_error, reason_of, start, try_out};
 
 use crate::protocol::{Channel, Message, Report};
+use crate::terminal::resize;
 use isobox_domain::outcome::{MemoryScope, ResourceUsage};
 use isobox_ports::{Cause, EndCause, Ending, Overlay, Sandbox, Streams, SupervisionError, WorkspaceMount};
 use nix::poll::{PollFd, PollFlags, poll};
+use nix::sys::signal::{Signal, raise};
 use process::{Child, PidHandle};
-use signals::EndingSignals;
+use signals::{EndingSignals, Wish};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -31,6 +33,8 @@ pub(crate) struct RunningSandbox {
     stdin: Option<File>,
     stdout: Output,
     stderr: Output,
+    /// This side of the workload's terminal.
+    terminal: Option<OwnedFd>,
     signals: EndingSignals,
     mount: WorkspaceMount,
     /// Keeps what was written in memory, which nothing else does once every process is dead.
@@ -45,6 +49,7 @@ enum End {
 
 impl Sandbox for RunningSandbox {
     fn supervise(&mut self, streams: &mut dyn Streams) -> Result<Ending, SupervisionError> {
+        self.take_terminal(streams).map_err(while_doing("take the terminal"))?;
         if let (Some(content), Some(pipe)) = (streams.stdin(), self.stdin.take()) {
             streams::pump(content, pipe).map_err(while_doing("pass standard input on"))?;
         }
@@ -58,6 +63,7 @@ impl Sandbox for RunningSandbox {
         }
         self.stdout.drain(|bytes| streams.stdout(bytes)).map_err(while_doing("read standard output"))?;
         self.stderr.drain(|bytes| streams.stderr(bytes)).map_err(while_doing("read standard error"))?;
+        give_back(streams);
         match (end, interruption) {
             (End::Reported(report), signal) => Ok(ending(report, signal)),
             (End::Vanished, Some(signal)) => Ok(Ending {
@@ -79,6 +85,12 @@ impl Sandbox for RunningSandbox {
             }
             (mount, _) => mount.clone(),
         }
+    }
+}
+
+fn give_back(streams: &mut dyn Streams) {
+    if let Some(terminal) = streams.terminal() {
+        terminal.give_back();
     }
 }
 
@@ -112,12 +124,22 @@ impl RunningSandbox {
                 self.stderr.pass_on(|bytes| streams.stderr(bytes))?;
             }
             if ready.signals
-                && let Some(signal) = self.signals.take()?
-                && interruption.is_none()
+                && let Some(wish) = self.signals.take()?
             {
-                *interruption = Some(signal);
-                self.control.hang_up();
-                deadline = Some(Instant::now() + PATIENCE);
+                match wish {
+                    Wish::End(signal) if interruption.is_none() => {
+                        *interruption = Some(signal);
+                        self.control.hang_up();
+                        deadline = Some(Instant::now() + PATIENCE);
+                    }
+                    Wish::End(_) => {}
+                    Wish::Stop => {
+                        give_back(streams);
+                        raise(Signal::SIGSTOP)?;
+                        self.take_terminal(streams)?;
+                    }
+                    Wish::Continued | Wish::Resize => self.take_terminal(streams)?,
+                }
             }
             if ready.control {
                 let message = self.control.receive()?.as_deref().and_then(Message::decode);
@@ -131,6 +153,23 @@ impl RunningSandbox {
                 deadline = None;
             }
         }
+    }
+
+    /// Streams to and from the workload's terminal, of which `master` is this side, in place of its pipes.
+    fn hold_terminal(&mut self, master: OwnedFd) -> io::Result<()> {
+        self.stdin = Some(File::from(master.try_clone()?));
+        self.stdout = Output::of(File::from(master.try_clone()?));
+        self.terminal = Some(master);
+        Ok(())
+    }
+
+    /// Takes the caller's terminal, if the workload has one, and gives that the size of the caller's.
+    fn take_terminal(&self, streams: &mut dyn Streams) -> io::Result<()> {
+        if let (Some(own), Some(callers)) = (&self.terminal, streams.terminal()) {
+            callers.take()?;
+            resize(own, callers.size())?;
+        }
+        Ok(())
     }
 
     fn wait(&self, deadline: Option<Instant>) -> io::Result<Ready> {

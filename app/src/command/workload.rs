@@ -70,8 +70,8 @@ pub(super) fn run(console: Console, arguments: RunArguments) -> Result<ExitCode,
     }
     let retention = if arguments.retain_workspace { Retention::Retain } else { Retention::Dispose };
     let telling = telling(console, &project, &policy, &arguments.telling)?;
-    if std::io::stdin().is_terminal() {
-        console.line("a session gets no terminal yet: what it reads from standard input ends at once");
+    if std::io::stdin().is_terminal() && !stdout::is_terminal() {
+        console.line("standard output is no terminal, so the session gets none: its standard input is empty");
     }
     laps.end(Phase::Policy);
     let witness = Witness { console, telling: &telling, laps: &laps };
@@ -270,7 +270,7 @@ fn perform_untimed(
     request: &TaskRequest,
 ) -> Result<ExitCode, Failure> {
     let Witness { console, telling, laps } = witness;
-    let caller = stdout::caller()?;
+    let caller = stdout::caller(request.kind)?;
     let tell = |progress: attempt::Progress<'_>| {
         lifecycle::progress(console, progress);
         telling.progress(progress);

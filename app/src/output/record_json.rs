@@ -46,6 +46,7 @@ fn fields(record: &TaskRecord, digest: &ContentId, events: &[Event], report: Val
         "command": command(&record.command),
         "effective_policy": effective_policy(&record.policy),
         "workspace": workspace(record),
+        "terminal": record.terminal.map(|size| json!({ "columns": size.columns, "rows": size.rows })),
         "outcome": record.outcome.name(),
         "outcome_detail": record.outcome_detail,
         "result": result(record),

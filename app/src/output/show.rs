@@ -57,6 +57,12 @@ pub(crate) fn show(
             sentence(&format!("{} of its own, kept in the record; a promotion brings files alone", length(Some(git)))),
         )?;
     }
+    if let Some(size) = record.terminal {
+        field(
+            "terminal",
+            sentence(&format!("{} columns, {} rows; standard output is what was shown there", size.columns, size.rows)),
+        )?;
+    }
     for (name, artifact) in [("stdout", record.artifacts.stdout), ("stderr", record.artifacts.stderr)] {
         field(name, length(artifact))?;
     }

@@ -3,8 +3,11 @@
 use crate::failure::{Failure, FailureKind};
 use crate::output::caller_stream::CallerStream;
 use crate::output::pager::{Pager, Paging};
+use crate::output::session_terminal::SessionTerminal;
 use crate::output::terminal::TerminalWriter;
-use crate::use_case::attempt::Caller;
+use crate::use_case::attempt::{Caller, Session};
+use isobox_domain::record::SandboxKind;
+use isobox_ports::StderrPlace;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -54,14 +57,27 @@ pub(crate) fn for_documents() -> BufWriter<io::StdoutLock<'static>> {
     BufWriter::new(io::stdout().lock())
 }
 
-/// The caller's streams as `run` and `tool` pass them on.
-pub(crate) fn caller() -> Result<Caller, Failure> {
+/// The caller's streams as `run` and `tool` pass them on. A session where a person reads and types has a terminal of its own.
+pub(crate) fn caller(kind: SandboxKind) -> Result<Caller, Failure> {
     let stdin = io::stdin();
+    if kind == SandboxKind::Session && stdin.is_terminal() && is_terminal() {
+        return on_terminal();
+    }
     let stdin = match stdin.is_terminal() {
         true => None,
         false => Some(Box::new(unbuffered(stdin)?) as _),
     };
-    Ok(Caller { stdin, stdout: for_content()?, stderr: for_error_content()? })
+    Ok(Caller { stdin, stdout: for_content()?, stderr: for_error_content()?, terminal: None })
+}
+
+fn on_terminal() -> Result<Caller, Failure> {
+    let failed = |error| Failure::new(FailureKind::General, "read from the terminal").because(error);
+    let (terminal, keys) = SessionTerminal::open(unbuffered(io::stdin())?).map_err(failed)?;
+    // What draws on a terminal has to reach it as it is.
+    let stdout = Box::new(CallerStream::new(unbuffered(io::stdout())?));
+    let stderr = if io::stderr().is_terminal() { StderrPlace::Terminal } else { StderrPlace::Apart };
+    let terminal = Some(Session { terminal: Box::new(terminal), stderr });
+    Ok(Caller { stdin: Some(keys), stdout, stderr: for_error_content()?, terminal })
 }
 
 /// The failure of a write to standard output. A reader that went away wanted no more: see [`is_unwanted`].

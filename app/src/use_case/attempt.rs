@@ -12,7 +12,7 @@ mod take_along;
 mod turn;
 
 pub(crate) use follow_up::{FollowUp, Start};
-pub(crate) use streams::Caller;
+pub(crate) use streams::{Caller, Session};
 pub(crate) use supervise::capture;
 pub(crate) use take_along::take_in_snapshot;
 pub(crate) use turn::Patience;

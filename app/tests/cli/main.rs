@@ -24,6 +24,7 @@ mod prune;
 mod repair;
 mod schema_checker;
 mod schemas;
+mod session_terminal;
 mod snapshot;
 mod store;
 mod streams;

@@ -48,6 +48,7 @@ pub(crate) fn record() -> TaskRecord {
         exit: None,
         usage: Default::default(),
         stdin: None,
+        terminal: None,
         artifacts: TaskArtifacts { change_set: Some(change_set), ..Default::default() },
         output_loss: OutputLoss::None,
         workspace: WorkspaceFate::Disposed,

@@ -235,6 +235,7 @@ fn blank(import: Import, command: Vec<RecordedArgument>) -> TaskRecord {
         exit: None,
         usage: ResourceUsage::default(),
         stdin: None,
+        terminal: None,
         artifacts: import.artifacts,
         output_loss: OutputLoss::None,
         workspace: WorkspaceFate::NeverCreated,

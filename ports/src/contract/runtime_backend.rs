@@ -5,12 +5,13 @@ mod stand;
 
 pub use act::Act;
 
-use crate::{EndCause, Filled, LaunchError, RuntimeBackend, WorkspaceForm};
+use crate::{EndCause, Filled, LaunchError, RuntimeBackend, StderrPlace, TerminalRequest, WorkspaceForm};
 use act::command;
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::enforcement::Control;
 use isobox_domain::outcome::Exit;
 use isobox_domain::repo_path::RepoPath;
+use isobox_domain::terminal::TerminalSize;
 use libtest_mimic::{Failed, Trial};
 use stand::{Heard, Stand, written};
 use std::sync::Arc;
@@ -72,6 +73,9 @@ const CASES: &[(&str, Case)] = &[
     ("the_command_starts_in_the_working_directory", the_command_starts_in_the_working_directory),
     ("what_is_filled_in_while_it_comes_up_is_there", what_is_filled_in_while_it_comes_up_is_there),
     ("nothing_is_executed_in_a_workspace_that_was_not_filled", nothing_is_executed_in_a_workspace_that_was_not_filled),
+    ("a_terminal_of_its_own_is_what_the_workload_controls", a_terminal_of_its_own_is_what_the_workload_controls),
+    ("everything_that_is_shown_on_a_terminal_arrives", everything_that_is_shown_on_a_terminal_arrives),
+    ("without_a_terminal_there_is_none_to_control", without_a_terminal_there_is_none_to_control),
     ("a_dropped_sandbox_leaves_nothing_running", a_dropped_sandbox_leaves_nothing_running),
     ("words_of_the_workload_are_not_a_refusal", words_of_the_workload_are_not_a_refusal),
 ];
@@ -277,6 +281,35 @@ fn nothing_is_executed_in_a_workspace_that_was_not_filled(stand: &Stand) -> Resu
     let launched = stand.launch_filling(&command(Act::Make, &[])?, None, &mut || Filled::Not);
     assert!(matches!(launched, Err(LaunchError::NotFilled)));
     assert!(stand.filled().is_none_or(|filled| !filled.join("made").exists()));
+    Ok(())
+}
+
+const SIZE: TerminalSize = TerminalSize { columns: 132, rows: 43 };
+
+fn a_terminal_of_its_own_is_what_the_workload_controls(stand: &Stand) -> Result<(), Failed> {
+    let places =
+        [(StderrPlace::Terminal, "43 132\r\nall\r\n", "", 0), (StderrPlace::Apart, "43 132\r\n", "apart\n", 1)];
+    for (stderr, shown, said, code) in places {
+        let (ending, heard) = stand.play_on(Act::ShowTerminal, TerminalRequest { size: SIZE, stderr })?;
+        assert_eq!((text(&heard.stdout).as_str(), text(&heard.stderr).as_str()), (shown, said));
+        assert_eq!(ending.cause, EndCause::Exited(Exit::Code(code)));
+    }
+    Ok(())
+}
+
+fn everything_that_is_shown_on_a_terminal_arrives(stand: &Stand) -> Result<(), Failed> {
+    let (ending, heard) = stand.play_on(Act::Count, TerminalRequest { size: SIZE, stderr: StderrPlace::Apart })?;
+    assert_eq!(ending.cause, SUCCESS);
+    // A terminal ends lines with both characters: termios(3), "ONLCR".
+    let shown: String = (1..=200_000).map(|number| format!("{number}\r\n")).collect();
+    assert!(heard.stdout == shown.as_bytes(), "{} bytes were shown", heard.stdout.len());
+    assert!(heard.longest_piece <= PIECE_BYTES, "a piece of {} bytes", heard.longest_piece);
+    Ok(())
+}
+
+fn without_a_terminal_there_is_none_to_control(stand: &Stand) -> Result<(), Failed> {
+    let (ending, heard) = stand.play(Act::ShowTerminal, &[])?;
+    assert_eq!((heard.stdout, ending.cause), (Vec::new(), EndCause::Exited(Exit::Code(1))));
     Ok(())
 }
 

@@ -39,6 +39,7 @@ pub fn record(n: u64) -> TaskRecord {
         exit: Some(Exit::Code(0)),
         usage: ResourceUsage::default(),
         stdin: None,
+        terminal: None,
         artifacts: TaskArtifacts::default(),
         output_loss: OutputLoss::None,
         workspace: WorkspaceFate::Disposed,

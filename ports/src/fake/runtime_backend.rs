@@ -2,7 +2,7 @@
 
 use crate::{
     EndCause, Ending, Filled, Flow, LaunchError, LaunchRequest, OverlayKind, RuntimeBackend, Sandbox, Streams,
-    SupervisionError, WorkspaceMount,
+    SupervisionError, TerminalRequest, WorkspaceMount,
 };
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
@@ -29,6 +29,8 @@ pub struct Scene {
     pub working_directory: Option<RepoPath>,
     /// Everything that came on standard input.
     pub stdin: Vec<u8>,
+    /// The terminal that it has.
+    pub terminal: Option<TerminalRequest>,
 }
 
 /// One piece of output.
@@ -134,6 +136,7 @@ impl RuntimeBackend for ScriptedBackend {
             host_path: request.mount.host_path().to_owned(),
             working_directory: request.working_directory.cloned(),
             stdin: Vec::new(),
+            terminal: request.terminal,
         };
         Ok(Box::new(ScriptedSandbox { mount: request.mount.clone(), scene, play: Arc::clone(&self.play) }))
     }

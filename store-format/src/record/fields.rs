@@ -6,6 +6,7 @@ use isobox_domain::change::ChangeSetRef;
 use isobox_domain::outcome::{Exit, MemoryScope, ResourceUsage};
 use isobox_domain::record::{OutputLoss, RecordedArgument, TaskArtifacts, WorkspaceFate};
 use isobox_domain::source::WorkspaceSource;
+use isobox_domain::terminal::TerminalSize;
 
 const MEMORY_SCOPES: Names<'_, MemoryScope> =
     &[("largest_process", MemoryScope::LargestProcess), ("tree", MemoryScope::Tree)];
@@ -189,4 +190,14 @@ pub(super) fn decode_fate(decoder: &mut Decoder<'_>) -> Result<WorkspaceFate, De
 pub(super) fn decode_tool(decoder: &mut Decoder<'_>) -> Result<(String, String), DecodeError> {
     decoder.array_of(2, "a name and a version")?;
     Ok((decoder.text()?.to_owned(), decoder.text()?.to_owned()))
+}
+
+/// Columns and rows.
+pub(super) fn decode_terminal(decoder: &mut Decoder<'_>) -> Result<TerminalSize, DecodeError> {
+    decoder.array_of(2, "columns and rows")?;
+    let mut number = || match u16::try_from(decoder.uint()?) {
+        Ok(number) => Ok(number),
+        Err(_) => decoder.expected("a number below 65536"),
+    };
+    Ok(TerminalSize { columns: number()?, rows: number()? })
 }

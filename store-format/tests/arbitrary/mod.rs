@@ -18,6 +18,7 @@ use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, TaskArtif
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::WorkspaceSource;
 use isobox_domain::task_id::TaskId;
+use isobox_domain::terminal::TerminalSize;
 use isobox_domain::timestamp::Timestamp;
 use proptest::collection::vec;
 use proptest::option;
@@ -203,13 +204,14 @@ pub(crate) fn record() -> impl Strategy<Value = TaskRecord> {
     let kind = select(vec![SandboxKind::Session, SandboxKind::ToolCall]);
     let request = (any::<[u8; 8]>(), 1u32.., kind, time(), command(), source(), policy());
     let ending = (option::of(time()), time(), select(Outcome::ALL.to_vec()), option::of(text()), option::of(exit()));
-    let results = (usage(), option::of(reference()), artifacts(), loss(), fate());
+    let terminal = (any::<u16>(), any::<u16>()).prop_map(|(columns, rows)| TerminalSize { columns, rows });
+    let results = (usage(), option::of(reference()), option::of(terminal), artifacts(), loss(), fate());
     let rest = (vec(text(), 0..3), vec((text(), text()), 0..3), any::<[u8; 16]>(), vec(id(), 0..3), extensions());
     (request, ending, results, rest).prop_map(
         |(
             (task, attempt, kind, created_at, command, source, policy),
             (started_at, ended_at, outcome, outcome_detail, exit),
-            (usage, stdin, artifacts, output_loss, workspace),
+            (usage, stdin, terminal, artifacts, output_loss, workspace),
             (warnings, tools, salt, parents, extensions),
         )| TaskRecord {
             task: TaskId::new(task),
@@ -226,6 +228,7 @@ pub(crate) fn record() -> impl Strategy<Value = TaskRecord> {
             exit,
             usage,
             stdin,
+            terminal,
             artifacts,
             output_loss,
             workspace,

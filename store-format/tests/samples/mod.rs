@@ -19,6 +19,7 @@ use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, TaskArtif
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::WorkspaceSource;
 use isobox_domain::task_id::TaskId;
+use isobox_domain::terminal::TerminalSize;
 use isobox_domain::timestamp::Timestamp;
 use isobox_store_format::log::{
     Older, Proof, SignedNote, SigningKey, consistency_path, encode_leaf, inclusion_path, leaf_hash, node_in_tile, root,
@@ -131,6 +132,7 @@ pub(crate) fn record() -> TaskRecord {
             peak_memory_of: Some(MemoryScope::LargestProcess),
         },
         stdin: Some(reference(0x31, 24)),
+        terminal: None,
         artifacts: TaskArtifacts {
             stdout: Some(reference(0x32, 1)),
             stderr: Some(reference(0x33, 256)),
@@ -199,6 +201,7 @@ pub(crate) fn bare_record() -> TaskRecord {
         exit: None,
         usage: ResourceUsage::default(),
         stdin: None,
+        terminal: None,
         artifacts: TaskArtifacts::default(),
         output_loss: OutputLoss::None,
         workspace: WorkspaceFate::NeverCreated,
@@ -371,4 +374,9 @@ pub(crate) fn proof(leaves: &[LogLeaf], index: u64, older: Option<u64>) -> Proof
         older.map(|older| Older { size: older, path: consistency_path(older, size, &mut node).expect("infallible") });
     let note = SignedNote::of_checkpoint(&head(leaves), &signing_key());
     Proof { leaf: leaves[index as usize], index, path, older, note }
+}
+
+/// A record of a session that had a terminal.
+pub(crate) fn record_with_terminal() -> TaskRecord {
+    TaskRecord { terminal: Some(TerminalSize { columns: 80, rows: 300 }), ..record() }
 }

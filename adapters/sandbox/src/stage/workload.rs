@@ -1,6 +1,7 @@
 //! Executing the Workload Command itself.
 
 use super::enclosure::Ruleset;
+use super::terminal::Slave;
 use crate::descriptors::close_on_exec_from;
 use crate::signals;
 use isobox_domain::escape::Escaped;
@@ -30,8 +31,13 @@ struct Execution {
     environment: Vec<CString>,
 }
 
-/// Starts `arguments` as execvp(3) would, with the PATH of `environment`, behind `ruleset`.
-pub(super) fn start(arguments: &[Vec<u8>], environment: &[Vec<u8>], ruleset: Option<Ruleset>) -> io::Result<Started> {
+/// Starts `arguments` as execvp(3) would, with the PATH of `environment`, on `terminal` if there is one, behind `ruleset`.
+pub(super) fn start(
+    arguments: &[Vec<u8>],
+    environment: &[Vec<u8>],
+    terminal: Option<&Slave>,
+    ruleset: Option<Ruleset>,
+) -> io::Result<Started> {
     let program = arguments.first().ok_or_else(|| io::Error::other("the plan names no command"))?;
     let execution = Execution {
         candidates: c_strings(&candidates(program, path_in(environment)))?,
@@ -41,7 +47,9 @@ pub(super) fn start(arguments: &[Vec<u8>], environment: &[Vec<u8>], ruleset: Opt
     let (mut errors, writer) = io::pipe()?;
     // SAFETY: the Stage has a single thread, so that the child may do everything that its parent may.
     match unsafe { fork() }? {
-        ForkResult::Child => become_workload(&execution, ruleset, &mut File::from(std::os::fd::OwnedFd::from(writer))),
+        ForkResult::Child => {
+            become_workload(&execution, terminal, ruleset, &mut File::from(std::os::fd::OwnedFd::from(writer)))
+        }
         ForkResult::Parent { child } => {
             drop(writer);
             let mut error = Vec::new();
@@ -76,8 +84,8 @@ fn candidates(program: &[u8], path: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// Runs in the child: never returns, and reports on `errors` why nothing could be executed.
-fn become_workload(execution: &Execution, ruleset: Option<Ruleset>, errors: &mut File) -> ! {
-    let errno = match prepare(ruleset) {
+fn become_workload(execution: &Execution, terminal: Option<&Slave>, ruleset: Option<Ruleset>, errors: &mut File) -> ! {
+    let errno = match prepare(terminal, ruleset) {
         Ok(()) => execute(execution),
         Err(error) => Errno::from_raw(error.raw_os_error().unwrap_or(libc::EIO)),
     };
@@ -87,8 +95,9 @@ fn become_workload(execution: &Execution, ruleset: Option<Ruleset>, errors: &mut
     unsafe { libc::_exit(127) }
 }
 
-fn prepare(ruleset: Option<Ruleset>) -> io::Result<()> {
+fn prepare(terminal: Option<&Slave>, ruleset: Option<Ruleset>) -> io::Result<()> {
     nix::unistd::setsid()?;
+    terminal.map_or(Ok(()), Slave::become_streams)?;
     nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
     (1..=signals::LAST).for_each(signals::set_default);
     SigSet::empty().thread_set_mask()?;

@@ -43,9 +43,26 @@ pub(crate) fn start(
     mount: &WorkspaceMount,
     fill: &mut dyn FnMut() -> Filled,
 ) -> Result<RunningSandbox, LaunchError> {
-    let sandbox = bring_up(recipe, mount, fill)?;
+    let (backend, wanted) = (recipe.backend, recipe.plan.terminal);
+    let mut sandbox = bring_up(recipe, mount, fill)?;
     sandbox.control.send(b"G").map_err(io_error("start the workload"))?;
+    if wanted.is_some() {
+        let master = terminal_of(&sandbox.control, backend)?;
+        sandbox.hold_terminal(master).map_err(io_error("hold the workload's terminal"))?;
+    }
     Ok(sandbox)
+}
+
+/// The side of the workload's terminal that its Stage passes out, before it executes anything.
+fn terminal_of(control: &Channel, backend: BackendName) -> Result<OwnedFd, LaunchError> {
+    let refused = |reason: &str| LaunchError::Refused { backend, reason: reason.to_owned() };
+    let received = control.receive_whole().map_err(io_error("wait for the workload's terminal"))?;
+    let Received { bytes, descriptor, .. } = received.ok_or_else(|| refused("its stage ended without a word"))?;
+    match (Message::decode(&bytes), descriptor) {
+        (Some(Message::Terminal), Some(master)) => Ok(master),
+        (Some(Message::Failed(reason)), _) => Err(refused(&reason)),
+        _ => Err(refused("its stage passed no terminal out")),
+    }
 }
 
 /// Brings the Sandbox up and takes it down again.
@@ -72,7 +89,7 @@ fn bring_up(
     fill: &mut dyn FnMut() -> Filled,
 ) -> Result<RunningSandbox, LaunchError> {
     let backend = recipe.backend;
-    let signals = EndingSignals::hold().map_err(io_error("hold signals back"))?;
+    let signals = EndingSignals::hold(recipe.plan.terminal).map_err(io_error("hold signals back"))?;
     let mut young = Young::spawn(recipe).map_err(io_error("start the sandbox's first process"))?;
     if fill() == Filled::Not {
         young.last_words().map_err(io_error("end the sandbox"))?;
@@ -84,7 +101,8 @@ fn bring_up(
     })?;
     let Young { child, control, stdin, stdout, stderr, written } = young;
     let mount = mount.clone();
-    Ok(RunningSandbox { child, stage, control, stdin: Some(stdin), stdout, stderr, signals, mount, written })
+    let (stdin, terminal) = (Some(stdin), None);
+    Ok(RunningSandbox { child, stage, control, stdin, stdout, stderr, terminal, signals, mount, written })
 }
 
 /// A Sandbox on its way up.

@@ -1,8 +1,10 @@
 //! The three streams of a workload.
 
 use isobox_ports::{Content, Flow};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, IsTerminal, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 /// Longest piece that is passed on at once, in bytes: what a pipe holds.
@@ -10,7 +12,10 @@ const PIECE_BYTES: usize = 64 * 1024;
 
 nix::ioctl_read_bad!(unread_bytes, libc::FIONREAD, libc::c_int);
 
-/// One output stream of a workload: the reading end of its pipe, until one side has closed it.
+/// Most bytes that are read of a terminal once nobody is left who should write to it: more than the kernel keeps for one.
+const LEFT_OF_A_TERMINAL: usize = 1 << 20;
+
+/// One output stream of a workload: the reading end of its pipe, or its terminal, until one side has closed it.
 pub(super) struct Output {
     pipe: Option<File>,
     buffer: Box<[u8]>,
@@ -34,6 +39,8 @@ impl Output {
         let length = loop {
             match pipe.read(piece) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // A terminal whose other side nobody has open any more; a pipe never says this. See pty(7).
+                Err(error) if error.raw_os_error() == Some(libc::EIO) => break 0,
                 other => break other?,
             }
         };
@@ -45,12 +52,37 @@ impl Output {
 
     /// Passes on what is in the pipe now, and closes it, whoever still holds its other end.
     pub(super) fn drain(&mut self, mut pass: impl FnMut(&[u8]) -> Flow) -> io::Result<()> {
+        if self.pipe.as_ref().is_some_and(File::is_terminal) {
+            return self.drain_terminal(pass);
+        }
         let mut left = self.unread()?;
         while left > 0 && self.pipe.is_some() {
             left = left.saturating_sub(self.pass_at_most(left, &mut pass)?);
         }
         self.pipe = None;
         Ok(())
+    }
+
+    // What a terminal was given arrives by and by, and FIONREAD counts what has: poll(2) waits for that.
+    fn drain_terminal(&mut self, mut pass: impl FnMut(&[u8]) -> Flow) -> io::Result<()> {
+        let mut left = LEFT_OF_A_TERMINAL;
+        while left > 0 && self.has_something()? {
+            left = left.saturating_sub(self.pass_at_most(left, &mut pass)?);
+        }
+        self.pipe = None;
+        Ok(())
+    }
+
+    fn has_something(&self) -> io::Result<bool> {
+        let Some(pipe) = &self.pipe else { return Ok(false) };
+        let mut asked = [PollFd::new(pipe.as_fd(), PollFlags::POLLIN)];
+        loop {
+            match poll(&mut asked, PollTimeout::ZERO) {
+                Ok(_) => return Ok(asked[0].revents().is_some_and(|found| found.contains(PollFlags::POLLIN))),
+                Err(Errno::EINTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
     }
 
     /// Takes what is in the pipe now, without closing it.

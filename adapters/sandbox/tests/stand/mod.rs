@@ -115,6 +115,7 @@ impl<'a> Stand<'a> {
             mount: &self.mount,
             working_directory: None,
             caller_path: None,
+            terminal: None,
         };
         self.backend.launch(&request, &mut || Filled::Whole)
     }

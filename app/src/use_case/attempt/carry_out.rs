@@ -1,7 +1,7 @@
 //! The attempt itself: Workspace, Sandbox, workload, capture. Whatever fails here becomes part of the record.
 
 use super::fill::{Filling, Made, Unmade, kind_of};
-use super::streams::Caller;
+use super::streams::{Caller, Session};
 use super::supervise::supervise;
 use super::{Ports, TaskRequest, Tell, choose};
 use crate::exit_code::ExitCode;
@@ -11,7 +11,7 @@ use isobox_domain::outcome::Outcome;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
 use isobox_domain::timings::Phase;
 use isobox_ports::{
-    Attempt, Filled, LaidOut, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, WorkspaceMount, WorkspaceRequest,
+    Attempt, Filled, LaidOut, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, TerminalRequest, WorkspaceMount, WorkspaceRequest,
     Workspaces,
 };
 use std::error::Error;
@@ -86,7 +86,8 @@ pub(super) fn carry_out(begun: Begun<'_>, backend: &dyn RuntimeBackend, caller: 
     record.policy = record.policy.clone().with_workspace(kind_of(&mount));
     ports.laps.end(Phase::LayOut);
     let mut filled = None;
-    let launched = launch(request, backend, record, &mount, &mut || {
+    let terminal = caller.terminal.as_ref().map(Session::wanted);
+    let launched = launch(request, backend, (record, terminal), &mount, &mut || {
         // While the Sandbox comes up, which takes longer than all this.
         ports.laps.end(Phase::Launch);
         let made = filling.fill(attempt, record);
@@ -116,6 +117,7 @@ pub(super) fn carry_out(begun: Begun<'_>, backend: &dyn RuntimeBackend, caller: 
         Err(error) => unprepared(ports, record, &error, Standing::Captured(workspace.mount)),
         Ok(sandbox) => {
             record.started_at = Some(started_at);
+            record.terminal = terminal.map(|terminal| terminal.size);
             supervise(ports, sandbox, caller, attempt, record, &workspace)
         }
     })
@@ -124,7 +126,7 @@ pub(super) fn carry_out(begun: Begun<'_>, backend: &dyn RuntimeBackend, caller: 
 fn launch(
     request: &TaskRequest,
     backend: &dyn RuntimeBackend,
-    record: &TaskRecord,
+    (record, terminal): (&TaskRecord, Option<TerminalRequest>),
     mount: &WorkspaceMount,
     fill: &mut dyn FnMut() -> Filled,
 ) -> Result<Box<dyn Sandbox>, LaunchError> {
@@ -134,6 +136,7 @@ fn launch(
         mount,
         working_directory: record.source.working_directory.as_ref(),
         caller_path: request.caller_path.as_deref(),
+        terminal,
     };
     backend.launch(&request, fill)
 }

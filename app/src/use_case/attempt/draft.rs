@@ -32,6 +32,7 @@ pub(super) fn draft(
         exit: None,
         usage: ResourceUsage::default(),
         stdin: None,
+        terminal: None,
         artifacts: TaskArtifacts::default(),
         output_loss: OutputLoss::None,
         workspace: fate(request.retention),

@@ -2,7 +2,9 @@
 
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::record::{OutputLoss, TaskRecord};
-use isobox_ports::{Attempt, Content, Flow, ObjectWriter, Role, StoreError, Streams};
+use isobox_ports::{
+    Attempt, CallerTerminal, Content, Flow, ObjectWriter, Role, StderrPlace, StoreError, Streams, TerminalRequest,
+};
 use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,6 +16,23 @@ pub(crate) struct Caller {
     pub(crate) stdout: Box<dyn Write>,
     /// Where its standard error goes.
     pub(crate) stderr: Box<dyn Write>,
+    /// The caller's terminal, of a session that gets one of its own.
+    pub(crate) terminal: Option<Session>,
+}
+
+/// A session that gets a terminal.
+pub(crate) struct Session {
+    /// The caller's.
+    pub(crate) terminal: Box<dyn CallerTerminal>,
+    /// Where its standard error goes.
+    pub(crate) stderr: StderrPlace,
+}
+
+impl Session {
+    /// The terminal that it gets.
+    pub(super) fn wanted(&self) -> TerminalRequest {
+        TerminalRequest { size: self.terminal.size(), stderr: self.stderr }
+    }
 }
 
 /// Whether the caller received all output.
@@ -31,6 +50,7 @@ pub(super) struct Tee<'a> {
     read: Arc<Mutex<Digest>>,
     stdout: Passage<'a>,
     stderr: Passage<'a>,
+    terminal: Option<Session>,
 }
 
 impl<'a> Tee<'a> {
@@ -40,6 +60,7 @@ impl<'a> Tee<'a> {
             read: Arc::default(),
             stdout: Passage::new(caller.stdout, attempt, Role::Stdout),
             stderr: Passage::new(caller.stderr, attempt, Role::Stderr),
+            terminal: caller.terminal,
         }
     }
 
@@ -64,6 +85,10 @@ impl<'a> Tee<'a> {
 impl Streams for Tee<'_> {
     fn stdin(&mut self) -> Option<Content> {
         let content = self.stdin.take()?;
+        if self.terminal.is_some() {
+            // A person's keys are few, and among them are passwords: from their digest they could be guessed.
+            return Some(content);
+        }
         Some(Box::new(Digesting { content, read: Arc::clone(&self.read) }))
     }
 
@@ -73,6 +98,10 @@ impl Streams for Tee<'_> {
 
     fn stderr(&mut self, bytes: &[u8]) -> Flow {
         self.stderr.pass(bytes)
+    }
+
+    fn terminal(&mut self) -> Option<&mut dyn CallerTerminal> {
+        Some(&mut *self.terminal.as_mut()?.terminal)
     }
 }
 

@@ -64,7 +64,7 @@ pub(super) fn request() -> TaskRequest {
 }
 
 fn caller(stdout: impl Write + 'static) -> Caller {
-    Caller { stdin: None, stdout: Box::new(stdout), stderr: Box::new(io::sink()) }
+    Caller { stdin: None, stdout: Box::new(stdout), stderr: Box::new(io::sink()), terminal: None }
 }
 
 pub(super) fn tried(world: &World) -> Result<Attempted, Failure> {

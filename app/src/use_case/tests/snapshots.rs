@@ -25,7 +25,7 @@ fn dirty() -> World {
 
 fn take_along(world: &World) -> Result<Attempted, Failure> {
     let request = TaskRequest { uncommitted: Uncommitted::TakenAlong, ..request() };
-    let caller = Caller { stdin: None, stdout: Box::new(io::sink()), stderr: Box::new(io::sink()) };
+    let caller = Caller { stdin: None, stdout: Box::new(io::sink()), stderr: Box::new(io::sink()), terminal: None };
     tried_with(world, &request, caller)
 }
 
@@ -52,7 +52,7 @@ fn a_record_tells_what_was_taken_along_from_what_the_workload_did() {
 #[test]
 fn without_the_choice_the_source_has_to_be_clean() {
     let world = dirty();
-    let caller = Caller { stdin: None, stdout: Box::new(io::sink()), stderr: Box::new(io::sink()) };
+    let caller = Caller { stdin: None, stdout: Box::new(io::sink()), stderr: Box::new(io::sink()), terminal: None };
     let refused = tried_with(&world, &request(), caller).expect_err("a refusal");
     assert!(refused.hint.as_deref().is_some_and(|hint| hint.contains("--allow-dirty")), "{refused:?}");
     assert_eq!(world.records(), []);

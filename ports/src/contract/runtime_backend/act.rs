@@ -28,6 +28,9 @@ pub enum Act {
     Yes,
     /// Writes `made` to the file `made`, and prints its working directory's last component.
     Make,
+    /// Says on its controlling terminal how big that is, in rows and columns, and whether all its streams are there; on
+    /// standard error it says `apart`, if that is not.
+    ShowTerminal,
     /// Prints `here`, then sleeps for hours.
     Sleep,
     /// Writes what `bwrap` would write if it had failed, and exits with 1.
@@ -38,7 +41,7 @@ pub enum Act {
 
 impl Act {
     /// Every act.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::PrintArguments,
         Self::PrintVariables,
         Self::ListDescriptors,
@@ -50,6 +53,7 @@ impl Act {
         Self::LeaveDaemons,
         Self::Yes,
         Self::Make,
+        Self::ShowTerminal,
         Self::Sleep,
         Self::SpeakLikeBwrap,
         Self::Script,
@@ -74,6 +78,9 @@ impl Act {
             Self::LeaveDaemons => "sleep 36000 & setsid sleep 36000 & exit 3",
             Self::Yes => "exec yes",
             Self::Make => r#"echo made > made && basename "$PWD""#,
+            Self::ShowTerminal => {
+                "test -t 2 || echo apart >&2; test -t 0 && test -t 1 && stty size > /dev/tty && test -t 2 && echo all"
+            }
             Self::Sleep => "echo here; sleep 36000 & sleep 36000",
             Self::SpeakLikeBwrap => "echo 'bwrap: setting up uid map: Permission denied' >&2; exit 1",
         };

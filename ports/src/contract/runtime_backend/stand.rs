@@ -2,14 +2,15 @@
 
 use super::act::{Act, command};
 use crate::{
-    Content, Ending, Filled, Flow, LaunchError, LaunchRequest, Overlay, RuntimeBackend, Sandbox, Streams,
-    WorkspaceForm, WorkspaceMount,
+    CallerTerminal, Content, Ending, Filled, Flow, LaunchError, LaunchRequest, Overlay, RuntimeBackend, Sandbox,
+    Streams, TerminalRequest, WorkspaceForm, WorkspaceMount,
 };
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::policy::{EffectivePolicy, SandboxPolicy};
 use isobox_domain::repo_path::RepoPath;
+use isobox_domain::terminal::TerminalSize;
 use libtest_mimic::Failed;
-use std::io::Cursor;
+use std::io::{self, Cursor};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -74,6 +75,16 @@ impl Stand {
         directory: Option<&RepoPath>,
         fill: &mut dyn FnMut() -> Filled,
     ) -> Result<Box<dyn Sandbox>, LaunchError> {
+        self.launch_on(command, directory, None, fill)
+    }
+
+    fn launch_on(
+        &self,
+        command: &WorkloadCommand,
+        directory: Option<&RepoPath>,
+        terminal: Option<TerminalRequest>,
+        fill: &mut dyn FnMut() -> Filled,
+    ) -> Result<Box<dyn Sandbox>, LaunchError> {
         let capabilities = self.backend.capabilities();
         let policy = EffectivePolicy {
             backend: capabilities.backend,
@@ -83,8 +94,8 @@ impl Stand {
             workspace: None,
         };
         let mount = &self.mount;
-        let request =
-            LaunchRequest { command, policy: &policy, mount, working_directory: directory, caller_path: None };
+        let working_directory = directory;
+        let request = LaunchRequest { command, policy: &policy, mount, working_directory, caller_path: None, terminal };
         let sandbox = self.backend.launch(&request, fill)?;
         if self.filled().is_some() {
             assert_eq!(sandbox.workspace(), *mount);
@@ -95,6 +106,14 @@ impl Stand {
     /// Launches `command` and supervises it to its end.
     pub(super) fn run(&self, command: &WorkloadCommand, heard: &mut Heard) -> Result<Ending, Failed> {
         Ok(self.launch(command, None)?.supervise(heard)?)
+    }
+
+    /// The same for `act` on a terminal.
+    pub(super) fn play_on(&self, act: Act, terminal: TerminalRequest) -> Result<(Ending, Heard), Failed> {
+        let mut heard = Heard { terminal: Some(Still(terminal.size)), ..Heard::default() };
+        let launched = self.launch_on(&command(act, &[])?, None, Some(terminal), &mut || Filled::Whole);
+        let ending = launched?.supervise(&mut heard)?;
+        Ok((ending, heard))
     }
 
     /// The same for `act`: how it ended, and what came out.
@@ -137,6 +156,22 @@ pub(super) struct Heard {
     pub(super) longest_piece: usize,
     /// Whether the reader of standard output goes away.
     pub(super) closes_stdout: bool,
+    pub(super) terminal: Option<Still>,
+}
+
+/// A caller's terminal that is there alone, and keeps its size.
+pub(super) struct Still(TerminalSize);
+
+impl CallerTerminal for Still {
+    fn size(&self) -> TerminalSize {
+        self.0
+    }
+
+    fn take(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn give_back(&mut self) {}
 }
 
 impl Streams for Heard {
@@ -154,5 +189,9 @@ impl Streams for Heard {
         self.stderr.extend_from_slice(bytes);
         self.longest_piece = self.longest_piece.max(bytes.len());
         Flow::Continue
+    }
+
+    fn terminal(&mut self) -> Option<&mut dyn CallerTerminal> {
+        self.terminal.as_mut().map(|terminal| terminal as _)
     }
 }
