@@ -18,7 +18,7 @@ pub(crate) use audit::{read_file, with_audit_keys};
 pub(crate) use dirt::{Dirtied, dirtied_project};
 pub(crate) use importable::{Importable, importable};
 pub(crate) use initialising::{Initialised, initialise};
-pub(crate) use policies::policy_schema;
+pub(crate) use policies::{Variable, policy_schema};
 pub(crate) use probes::with_probes;
 pub(crate) use task_store::Store;
 pub(crate) use transfer::{damaged_archive, export_file};

@@ -31,6 +31,11 @@ pub fn mask_text(text: &[u8]) -> Vec<u8> {
     replace(text, &merged(in_text(text)))
 }
 
+/// Whether a variable of this name holds a secret, as far as a name tells.
+pub fn is_secret_name(name: &str) -> bool {
+    names::of_name(name.as_bytes()).is_some()
+}
+
 /// Per argument, the byte ranges that look like secrets, in order and apart from each other.
 fn secrets(arguments: &[Vec<u8>]) -> Vec<Vec<Range<usize>>> {
     let mut found: Vec<Vec<Range<usize>>> = arguments.iter().map(|argument| in_text(argument)).collect();

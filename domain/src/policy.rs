@@ -1,6 +1,10 @@
 //! Sandbox Policy as it is asked for, and Effective Policy as it held.
 
 mod beyond;
+mod exposure;
+mod files;
+mod glob;
+pub mod hide;
 pub mod read;
 mod requirement;
 mod resolve;
@@ -10,6 +14,10 @@ mod unsafe_override;
 mod values;
 mod written;
 
+pub use exposure::{Exposure, exposures};
+pub use files::FileRules;
+pub use glob::{Fit, Glob};
+pub use hide::HideRule;
 pub use requirement::{Requirement, Requirements, Unmet};
 pub use resolve::{Capabilities, Refusal, resolve};
 pub use task_limit::TaskLimit;
@@ -18,6 +26,7 @@ pub use unsafe_override::UnsafeOverride;
 pub use values::Value;
 pub use written::{Widening, WrittenPolicy};
 
+use crate::content::ContentId;
 use crate::enforcement::ControlReport;
 use crate::preflight::PreflightRule;
 
@@ -196,13 +205,15 @@ impl ReuseKind {
     }
 }
 
-/// A declared Reuse Input. It is recorded; nothing is mounted or passed because of it yet.
+/// A Reuse Input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReuseInput {
     /// What kind of asset.
     pub kind: ReuseKind,
-    /// Which one, as declared, secrets masked.
+    /// Which one, as declared, secrets masked. Of a variable its name.
     pub value: String,
+    /// Of a variable: the keyed BLAKE3 of its value, so that equal values can be told equal.
+    pub digest: Option<ContentId>,
 }
 
 /// What a policy asks of a Sandbox.
@@ -227,6 +238,8 @@ pub struct SandboxPolicy {
     /// Which keys have a weaker value than the project's policy has, because it was typed so for one session; each once, in
     /// the order of [`UnsafeOverride::ALL`].
     pub unsafe_overrides: Vec<UnsafeOverride>,
+    /// What stays hidden, and what cannot be changed.
+    pub files: FileRules,
 }
 
 impl Default for SandboxPolicy {
@@ -242,6 +255,7 @@ impl Default for SandboxPolicy {
             reuse_inputs: Vec::new(),
             require: Requirements::default(),
             unsafe_overrides: Vec::new(),
+            files: FileRules::default(),
         }
     }
 }
@@ -259,6 +273,8 @@ pub struct EffectivePolicy {
     pub limitations: Vec<String>,
     /// What the Workspace was made of. `None` if there was none, or nobody kept it.
     pub workspace: Option<WorkspaceKind>,
+    /// What was exposed by choice, and what that weakens.
+    pub exposures: Vec<Exposure>,
 }
 
 impl EffectivePolicy {

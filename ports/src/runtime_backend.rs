@@ -1,6 +1,6 @@
 //! Starting a Workload Command in a Sandbox, and seeing it end.
 
-use crate::{CallerTerminal, Cause, Content, OverlayKind, TerminalRequest, WorkspaceMount};
+use crate::{CallerTerminal, Cause, Content, Exposed, OverlayKind, TerminalRequest, WorkspaceMount};
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::outcome::{Exit, ResourceUsage};
 use isobox_domain::policy::{BackendName, Capabilities, EffectivePolicy};
@@ -22,6 +22,8 @@ pub struct LaunchRequest<'a> {
     pub caller_path: Option<&'a [u8]>,
     /// The terminal that the workload gets; `None` gives it none.
     pub terminal: Option<TerminalRequest>,
+    /// What of the host was exposed by choice.
+    pub exposed: &'a Exposed,
 }
 
 /// What came of filling a Workspace.

@@ -4,9 +4,10 @@ use crate::cbor::{Decoder, Encoder, MapEncoder};
 use crate::object::{self, DecodeError, EncodeError, Names};
 use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
 use isobox_domain::policy::{
-    BackendChoice, BackendName, EffectivePolicy, NetworkAccess, PathMode, Requirement, Requirements, ReuseInput,
-    ReuseKind, SandboxPolicy, UnsafeOverride, WorkspaceExposure, WorkspaceKind,
+    BackendChoice, BackendName, EffectivePolicy, Exposure, FileRules, HideRule, NetworkAccess, PathMode, Requirement,
+    Requirements, ReuseInput, ReuseKind, SandboxPolicy, UnsafeOverride, WorkspaceExposure, WorkspaceKind,
 };
+use isobox_domain::repo_path::RepoPath;
 
 const KIND: &str = "isobox.policy";
 /// The schema number of a policy with a field that came later, so that an older reader says that it does not know it.
@@ -51,6 +52,7 @@ pub fn decode_policy(bytes: &[u8]) -> Result<EffectivePolicy, DecodeError> {
         controls: decode_controls(map.need(4, "the controls")?)?,
         limitations: map.need(5, "the limitations")?.texts()?,
         workspace: map.find(6)?.map(|kind| kind.named(WORKSPACES, "a kind of workspace")).transpose()?,
+        exposures: map.find(8)?.map(|found| found.list(decode_exposure)).transpose()?.unwrap_or_default(),
     };
     map.end()?;
     decoder.end()?;
@@ -60,7 +62,12 @@ pub fn decode_policy(bytes: &[u8]) -> Result<EffectivePolicy, DecodeError> {
 
 /// Whether the policy has a field that [`EXTENDED`] has and the first schema has not.
 fn is_extended(policy: &EffectivePolicy) -> bool {
-    !policy.asked.require.is_empty() || !policy.asked.unsafe_overrides.is_empty()
+    let asked = &policy.asked;
+    !asked.require.is_empty()
+        || !asked.unsafe_overrides.is_empty()
+        || !asked.files.is_empty()
+        || asked.reuse_inputs.iter().any(|input| input.digest.is_some())
+        || !policy.exposures.is_empty()
 }
 
 fn encode_unchecked(policy: &EffectivePolicy) -> Vec<u8> {
@@ -73,6 +80,12 @@ fn encode_unchecked(policy: &EffectivePolicy) -> Vec<u8> {
         map.field(5).texts(&policy.limitations);
         if let Some(kind) = &policy.workspace {
             map.field(6).named(WORKSPACES, kind);
+        }
+        if !policy.exposures.is_empty() {
+            let exposures = map.field(8).array(policy.exposures.len());
+            policy.exposures.iter().for_each(|exposure| {
+                exposures.array(3).text(&exposure.what).text(exposure.control.name()).text(&exposure.why);
+            });
         }
     })
 }
@@ -89,8 +102,12 @@ fn encode_asked(map: &mut MapEncoder, asked: &SandboxPolicy) {
     });
     let inputs = map.field(6).array(asked.reuse_inputs.len());
     asked.reuse_inputs.iter().for_each(|input| {
-        inputs.array(2).text(input.kind.name()).text(&input.value);
+        match &input.digest {
+            None => inputs.array(2).text(input.kind.name()).text(&input.value),
+            Some(digest) => inputs.array(3).text(input.kind.name()).text(&input.value).id(digest),
+        };
     });
+    encode_files(map, &asked.files);
     if !asked.require.is_empty() {
         let require = map.field(12).array(asked.require.as_slice().len());
         asked.require.as_slice().iter().for_each(|required| {
@@ -103,11 +120,32 @@ fn encode_asked(map: &mut MapEncoder, asked: &SandboxPolicy) {
             overrides.text(override_.name());
         });
     }
+    encode_paths(map, 14, asked.files.unsafe_shown.iter().map(Vec::as_slice).collect());
+}
+
+/// Each field where it has something.
+fn encode_files(map: &mut MapEncoder, files: &FileRules) {
+    if !files.hide.is_empty() {
+        let hide = map.field(9).array(files.hide.len());
+        files.hide.iter().for_each(|rule| {
+            hide.text(rule.as_str());
+        });
+    }
+    encode_paths(map, 10, files.protected.iter().map(RepoPath::as_bytes).collect());
+}
+
+fn encode_paths(map: &mut MapEncoder, key: u64, paths: Vec<&[u8]>) {
+    if !paths.is_empty() {
+        let list = map.field(key).array(paths.len());
+        paths.iter().for_each(|path| {
+            list.bytes(path);
+        });
+    }
 }
 
 fn decode_asked(decoder: &mut Decoder<'_>) -> Result<SandboxPolicy, DecodeError> {
     let mut map = decoder.map()?;
-    let asked = SandboxPolicy {
+    let mut asked = SandboxPolicy {
         backend: map.need(0, "the choice of backend")?.named(CHOICES, "a choice of backend")?,
         network: map.need(1, "the network")?.named(NETWORKS, "a network access")?,
         network_allow: map.need(2, "the network rules")?.texts()?,
@@ -115,17 +153,42 @@ fn decode_asked(decoder: &mut Decoder<'_>) -> Result<SandboxPolicy, DecodeError>
         workspace: map.need(4, "the exposure")?.named(EXPOSURES, "a workspace exposure")?,
         read: map.need(5, "the readable directories")?.list(|item| item.bytes().map(<[u8]>::to_vec))?,
         reuse_inputs: map.need(6, "the reuse inputs")?.list(decode_reuse_input)?,
+        files: FileRules {
+            hide: map.find(9)?.map(|found| found.list(decode_hide)).transpose()?.unwrap_or_default(),
+            protected: map.find(10)?.map(|found| found.list(Decoder::path)).transpose()?.unwrap_or_default(),
+            unsafe_shown: Vec::new(),
+        },
         require: map.find(12)?.map(decode_require).transpose()?.unwrap_or_default(),
         unsafe_overrides: map.find(13)?.map(decode_overrides).transpose()?.unwrap_or_default(),
     };
+    if let Some(paths) = map.find(14)? {
+        asked.files.unsafe_shown = paths.list(|item| item.bytes().map(<[u8]>::to_vec))?;
+    }
     map.end()?;
     Ok(asked)
 }
 
 fn decode_reuse_input(decoder: &mut Decoder<'_>) -> Result<ReuseInput, DecodeError> {
-    decoder.array_of(2, "a kind and a value")?;
+    let length = decoder.array()?;
+    if !(2..=3).contains(&length) {
+        return decoder.expected("a kind and a value");
+    }
     let kinds = ReuseKind::ALL.map(|kind| (kind.name(), kind));
-    Ok(ReuseInput { kind: decoder.named(&kinds, "a kind of reuse input")?, value: decoder.text()?.to_owned() })
+    let (kind, value) = (decoder.named(&kinds, "a kind of reuse input")?, decoder.text()?.to_owned());
+    let digest = (length == 3).then(|| decoder.id()).transpose()?;
+    Ok(ReuseInput { kind, value, digest })
+}
+
+fn decode_hide(decoder: &mut Decoder<'_>) -> Result<HideRule, DecodeError> {
+    let text = decoder.text()?;
+    HideRule::parse(text).or_else(|_| decoder.expected("a rule that hides files"))
+}
+
+fn decode_exposure(decoder: &mut Decoder<'_>) -> Result<Exposure, DecodeError> {
+    decoder.array_of(3, "what is exposed, a control and why")?;
+    let what = decoder.text()?.to_owned();
+    let control = decoder.named(&Control::ALL.map(|control| (control.name(), control)), "a control")?;
+    Ok(Exposure { what, control, why: decoder.text()?.to_owned() })
 }
 
 // What is in another order, or there twice, does not encode to the same bytes again.

@@ -129,6 +129,7 @@ pub fn children(bytes: &[u8]) -> Result<Vec<Child>, DecodeError> {
         controls: Vec::new(),
         limitations: Vec::new(),
         workspace: None,
+        exposures: Vec::new(),
     };
     let (record, policy) = decode_with(bytes, |_| Ok(placeholder))?;
     let artifacts = record.artifacts;

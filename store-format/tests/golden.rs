@@ -75,6 +75,7 @@ fn policies_keep_their_bytes() {
         ("policy-bare", samples::bare_policy()),
         ("policy-workspace", with_workspace),
         ("policy-required", samples::required_policy()),
+        ("policy-files", samples::policy_of_files()),
     ];
     for (name, policy) in policies {
         let golden = pinned(&format!("{name}.cbor"), &encode_policy(&policy).expect("encode"));

@@ -45,7 +45,7 @@ fn attempts_read_well() {
         &["run", "--", "true"],
         &["run", "--retain-workspace", "--", "touch", "kept"],
         &["run", "--backend", "host", "--", "true"],
-        &["run", "--network", "inherited", "--unsafe-network", "--reuse-input", "env_var=EDITOR", "--", "true"],
+        &["run", "--network", "inherited", "--unsafe-network", "--reuse-input", "env_var=EDITOR=vi", "--", "true"],
         &["rerun", "@latest~4"],
     ];
     acted("attempts", |_| (), commands);

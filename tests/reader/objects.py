@@ -215,17 +215,43 @@ def in_order(known):
     return check
 
 
+def some_of(check):
+    def check_all(value):
+        need(value, "a list that should be absent")
+        return list_of(check)(value)
+    return check_all
+
+
+def reuse_input(value):
+    kind, name, *digest = array(value)
+    one_of(*REUSE_KINDS)(kind)
+    text(name)
+    need(len(digest) < 2, "more than a kind, a value and a digest")
+    list_of(ident)(digest)
+    return [kind, name, *digest]
+
+
+def exposure(value):
+    what, control_name, why = array(value)
+    list_of(text)([what, why])
+    one_of(*CONTROLS)(control_name)
+
+
 ASKED = fields({
     0: one_of("auto", *BACKENDS), 1: one_of("deny", "inherited"), 2: list_of(text), 3: one_of("backend_default", "inherited"),
-    4: one_of("read_write", "read_only"), 5: list_of(data), 6: list_of(pair(one_of(*REUSE_KINDS), text)),
-    may(12): in_order(CONTROLS), may(13): in_order(("backend", "path_mode", "network", "workspace")),
+    4: one_of("read_write", "read_only"), 5: list_of(data), 6: list_of(reuse_input),
+    may(9): some_of(text), may(10): some_of(path),
+    may(12): in_order(CONTROLS), may(13): in_order(("backend", "path_mode", "network", "workspace")), may(14): some_of(data),
 })
 
 
 def policy(raw):
-    table = {2: one_of(*BACKENDS), 3: ASKED, 4: controls, 5: list_of(text), may(6): one_of("copy", "overlay")}
+    table = {
+        2: one_of(*BACKENDS), 3: ASKED, 4: controls, 5: list_of(text), may(6): one_of("copy", "overlay"), may(8): some_of(exposure),
+    }
     value = load("isobox.policy", table, raw, (1, 2))
-    need(value[1] == (2 if value[3].keys() & {12, 13} else 1), "a policy of the wrong schema")
+    is_extended = 8 in value or any(key > 6 for key in value[3]) or any(len(entry) > 2 for entry in value[3][6])
+    need(value[1] == (2 if is_extended else 1), "a policy of the wrong schema")
     return value
 
 

@@ -1,6 +1,7 @@
 //! The promises of isobox, attacked from outside and from inside a real Sandbox: one file a promise.
 
 mod boundary;
+mod hidden_and_protected;
 mod host_obeys_nothing;
 mod inodes;
 mod kernel_surface;
@@ -8,6 +9,7 @@ mod nothing_is_lost;
 mod promotion_gate;
 mod report_is_complete;
 mod required_controls;
+mod reuse_inputs;
 mod special_files;
 mod storage;
 mod streams;

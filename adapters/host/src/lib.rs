@@ -4,7 +4,9 @@
 mod audit_keys;
 mod clock;
 mod directories;
+mod exposing;
 mod git_directories;
+mod host_program;
 mod installation;
 mod mask_key;
 mod policy;
@@ -18,6 +20,7 @@ mod update_target;
 pub use audit_keys::FsAuditKeys;
 pub use clock::{SystemClock, SystemStopwatch};
 pub use directories::{Directories, DirectoriesError};
+pub use exposing::{Exposing, ExposingError};
 pub use installation::InstallationProbe;
 pub use mask_key::MaskKey;
 pub use policy::{

@@ -2,7 +2,7 @@
 
 use crate::git_directories;
 use isobox_domain::escape::Escaped;
-use isobox_domain::policy::read::{Guard, ReadRefusal, admit, expand_home, guards, refuse_git};
+use isobox_domain::policy::read::{Guard, ReadRefusal, admit, admit_unsafe, expand_home, guards, refuse_git};
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum ReadPathError {
     /// It is one that is never exposed.
-    #[error("`filesystem.read` cannot expose `{written}`")]
+    #[error("`{written}` cannot be exposed")]
     Refused {
         /// As the policy has it, escaped for people.
         written: String,
@@ -21,13 +21,13 @@ pub enum ReadPathError {
         source: ReadRefusal,
     },
     /// It is neither a file nor a directory.
-    #[error("`filesystem.read` cannot expose `{written}`: it is neither a regular file nor a directory")]
+    #[error("`{written}` cannot be exposed: it is neither a regular file nor a directory")]
     NoFile {
         /// As the policy has it, escaped for people.
         written: String,
     },
     /// It cannot be looked at, most often because it is not there.
-    #[error("look at `{written}` of `filesystem.read`")]
+    #[error("look at `{written}`, which is to be exposed")]
     Io {
         /// As the policy has it, escaped for people.
         written: String,
@@ -69,13 +69,39 @@ impl ReadPaths {
         Ok(paths)
     }
 
-    fn resolve_one(&self, path: &[u8]) -> Result<Vec<u8>, ReadPathError> {
+    /// The same for paths that a person exposes in so many words, whatever stands against them.
+    pub(crate) fn resolve_unsafe(&self, path: &[u8]) -> Result<Vec<u8>, ReadPathError> {
+        let resolved = self.canonical(path)?.into_os_string().into_encoded_bytes();
+        let refused = |source| ReadPathError::Refused { written: Escaped(path).to_string(), source };
+        admit_unsafe(&resolved).map_err(refused)?;
+        Ok(resolved)
+    }
+
+    /// The home directory of the user.
+    pub(crate) fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
+    /// What is guarded.
+    pub(crate) fn guards(&self) -> &[Guard] {
+        &self.guards
+    }
+
+    /// The absolute path that `path` stands for, links resolved.
+    pub(crate) fn canonical(&self, path: &[u8]) -> Result<PathBuf, ReadPathError> {
+        let written = || Escaped(path).to_string();
+        let home = self.home.as_deref().map(|home| home.as_os_str().as_bytes());
+        let absolute =
+            expand_home(path, home).map_err(|source| ReadPathError::Refused { written: written(), source })?;
+        std::fs::canonicalize(OsStr::from_bytes(&absolute))
+            .map_err(|source| ReadPathError::Io { written: written(), source })
+    }
+
+    pub(crate) fn resolve_one(&self, path: &[u8]) -> Result<Vec<u8>, ReadPathError> {
         let written = || Escaped(path).to_string();
         let refused = |source| ReadPathError::Refused { written: written(), source };
         let io = |source| ReadPathError::Io { written: written(), source };
-        let home = self.home.as_deref().map(|home| home.as_os_str().as_bytes());
-        let absolute = expand_home(path, home).map_err(refused)?;
-        let resolved = std::fs::canonicalize(OsStr::from_bytes(&absolute)).map_err(io)?;
+        let resolved = self.canonical(path)?;
         admit(resolved.as_os_str().as_bytes(), &self.guards).map_err(refused)?;
         let found = std::fs::symlink_metadata(&resolved).map_err(io)?;
         let git = git_directories::around(&resolved).map(Path::to_owned);
@@ -97,6 +123,7 @@ fn resolved(guard: &Guard) -> Option<Guard> {
     Some(match guard {
         Guard::Whole(_) => Guard::Whole(resolved),
         Guard::Top(_) => Guard::Top(resolved),
+        Guard::Hidden(_) => Guard::Hidden(resolved),
     })
 }
 

@@ -6,6 +6,7 @@ mod program;
 
 use crate::descriptors::file_of;
 use crate::environment;
+use crate::layout::{self, Filling, Layout};
 use crate::memory::{Memory, circumstances};
 use crate::obstacles;
 use crate::overlay;
@@ -98,7 +99,7 @@ impl BubblewrapBackend {
             proc_view,
             network: NetworkAccess::Deny,
             exposure: WorkspaceExposure::ReadOnly,
-            read: &[],
+            layout: &Layout::default(),
             host_path: Path::new("/usr"),
         };
         let plan = Plan {
@@ -186,14 +187,17 @@ impl Mounts for BubblewrapBackend {
         fill: &mut dyn FnMut() -> Filled,
     ) -> Result<RunningSandbox, LaunchError> {
         let findings = self.findings().as_ref().map_err(|reason| refused(reason.clone()))?;
+        let (layout, filling) = layout::of(request, fill)?;
         let view = View {
             proc_view: findings.proc_view,
             network: request.policy.asked.network,
             exposure: request.policy.asked.workspace,
-            read: &request.policy.asked.read,
+            layout: &layout,
             host_path: request.mount.host_path(),
         };
-        start(self.recipe(&view, plan(request), request.mount)?, request.mount, fill)
+        let recipe = self.recipe(&view, plan(request), request.mount)?;
+        let mut fill = || if filling == Filling::Done { Filled::Whole } else { fill() };
+        Ok(start(recipe, request.mount, &mut fill)?.with_made(layout.made))
     }
 }
 

@@ -1,25 +1,33 @@
 //! The variables a workload gets.
 
-use crate::view::{HOME, etc};
+use crate::view::{HOME, PROGRAMS, etc};
 use isobox_domain::policy::{DEFAULT_PATH, PathMode};
 use isobox_ports::LaunchRequest;
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
 
 /// Variables of isobox's own environment that are passed on, if set: how to talk to the person, and nothing that names
 /// a file, a socket or a secret.
 const PASSED_ON: [&str; 10] =
     ["TERM", "COLORTERM", "NO_COLOR", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LC_COLLATE", "TZ"];
 
-/// The environment for `request`, as `NAME=value`: PATH, the variables passed on, and `own`, those of the backend.
-pub(crate) fn environment(request: &LaunchRequest<'_>, own: &[(&str, Vec<u8>)]) -> Vec<Vec<u8>> {
+/// The environment for `request`, as `NAME=value`: PATH, with `programs` first, the variables passed on, and `own`, those of
+/// the backend.
+pub(crate) fn environment(request: &LaunchRequest<'_>, programs: &[&Path], own: &[(&str, Vec<u8>)]) -> Vec<Vec<u8>> {
     let path = match (request.policy.asked.path_mode, request.caller_path) {
         (PathMode::Inherited, Some(path)) => path,
         (PathMode::Inherited, None) | (PathMode::Default, _) => DEFAULT_PATH.as_bytes(),
     };
-    let mut environment = vec![variable("PATH", path)];
-    environment.extend(PASSED_ON.iter().filter_map(|name| Some(variable(name, &value(name)?))));
+    let first = programs.iter().map(|directory| directory.as_os_str().as_bytes());
+    let path = first.chain([path]).collect::<Vec<_>>().join(&b':');
+    let exposed = &request.exposed.environment;
+    let is_exposed = |name: &str| exposed.iter().any(|(known, _)| known == name);
+    let mut environment = vec![variable("PATH", &path)];
+    let passed_on = PASSED_ON.iter().filter(|name| !is_exposed(name));
+    environment.extend(passed_on.filter_map(|name| Some(variable(name, &value(name)?))));
     environment.extend(own.iter().map(|(name, value)| variable(name, value)));
+    environment.extend(exposed.iter().map(|(name, value)| variable(name, value)));
     environment
 }
 
@@ -33,7 +41,8 @@ pub(crate) fn inside(request: &LaunchRequest<'_>) -> Vec<Vec<u8>> {
         ("SHELL", b"/bin/sh".to_vec()),
         ("TMPDIR", b"/tmp".to_vec()),
     ];
-    environment(request, &own)
+    let programs = (!request.exposed.programs.is_empty()).then(|| Path::new(PROGRAMS));
+    environment(request, programs.as_slice(), &own)
 }
 
 /// The value of a variable of isobox's own environment.

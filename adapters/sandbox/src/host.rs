@@ -81,11 +81,14 @@ fn plan(request: &LaunchRequest<'_>) -> Plan {
     if let Some(path) = request.working_directory {
         directory.extend([b"/", path.as_bytes()].concat());
     }
+    let mut programs: Vec<&Path> =
+        request.exposed.programs.iter().filter_map(|program| program.found.parent()).collect();
+    programs.dedup();
     Plan {
         reach: Reach::Tree,
         directory,
         arguments: request.command.arguments().to_vec(),
-        environment: environment(request, &own),
+        environment: environment(request, &programs, &own),
         enclosure: None,
         terminal: request.terminal,
     }

@@ -9,6 +9,7 @@ mod rules;
 
 use crate::environment;
 use crate::filter::Strictness;
+use crate::layout::{self, Filling, Layout};
 use crate::memory::Memory;
 use crate::overlays::{Mounts, Overlays};
 use crate::protocol::{CONTROL_FD, Enclosure, Inside, OwnNetwork, Plan, Privileges, Reach};
@@ -77,7 +78,7 @@ fn try_walls(findings: &Findings) -> Result<(), LaunchError> {
         proc_view: findings.proc_view(),
         network: NetworkAccess::Deny,
         exposure: isobox_domain::policy::WorkspaceExposure::ReadOnly,
-        read: &[],
+        layout: &Layout::default(),
         host_path: mount.host_path(),
     };
     let plan = |enclosure, reach| Plan {
@@ -163,15 +164,17 @@ impl Mounts for LandlockBackend {
         fill: &mut dyn FnMut() -> Filled,
     ) -> Result<RunningSandbox, LaunchError> {
         let findings = self.findings().as_ref().map_err(|reason| refused(reason.clone()))?;
+        let (layout, filling) = layout::of(request, fill)?;
         let view = View {
             proc_view: findings.proc_view(),
             network: request.policy.asked.network,
             exposure: request.policy.asked.workspace,
-            read: &request.policy.asked.read,
+            layout: &layout,
             host_path: request.mount.host_path(),
         };
         let recipe = recipe(findings, &view, request.mount, |enclosure, reach| plan(request, enclosure, reach))?;
-        start(recipe, request.mount, fill)
+        let mut fill = || if filling == Filling::Done { Filled::Whole } else { fill() };
+        Ok(start(recipe, request.mount, &mut fill)?.with_made(layout.made))
     }
 }
 

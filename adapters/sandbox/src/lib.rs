@@ -12,6 +12,7 @@ mod environment;
 mod filter;
 mod host;
 mod landlock;
+mod layout;
 mod memory;
 mod obstacles;
 mod overlay;

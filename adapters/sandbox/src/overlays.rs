@@ -10,8 +10,8 @@ use isobox_domain::escape::Escaped;
 use isobox_domain::outcome::Exit;
 use isobox_domain::policy::{EffectivePolicy, SandboxPolicy};
 use isobox_ports::{
-    Content, EndCause, Filled, Flow, LaunchError, LaunchRequest, MemorySize, Overlay, OverlayKind, RuntimeBackend,
-    Sandbox, Streams, WorkspaceMount,
+    Content, EndCause, Exposed, Filled, Flow, LaunchError, LaunchRequest, MemorySize, Overlay, OverlayKind,
+    RuntimeBackend, Sandbox, Streams, WorkspaceMount,
 };
 use std::collections::HashMap;
 use std::fs::{self, DirBuilder};
@@ -207,6 +207,7 @@ fn run_trial(backend: &dyn Mounts, overlay: &Overlay, script: &str) -> Result<()
         controls: capabilities.controls,
         limitations: capabilities.limitations,
         workspace: None,
+        exposures: Vec::new(),
     };
     let mount = WorkspaceMount::Overlay(overlay.clone());
     let request = LaunchRequest {
@@ -216,6 +217,7 @@ fn run_trial(backend: &dyn Mounts, overlay: &Overlay, script: &str) -> Result<()
         working_directory: None,
         caller_path: None,
         terminal: None,
+        exposed: &Exposed::default(),
     };
     let mut said = Said::default();
     let mut sandbox = backend.start(&request, &mut || Filled::Whole).map_err(|error| reason_of(&error))?;

@@ -18,7 +18,8 @@ use isobox_domain::policy::{
     BackendChoice, BackendName, Capabilities, EffectivePolicy, SandboxPolicy, WorkspaceExposure, resolve,
 };
 use isobox_ports::{
-    Content, EndCause, Filled, Flow, HostProbe, LaunchRequest, OverlayKind, RuntimeBackend, Streams, WorkspaceMount,
+    Content, EndCause, Exposed, Filled, Flow, HostProbe, LaunchRequest, OverlayKind, RuntimeBackend, Streams,
+    WorkspaceMount,
 };
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -125,6 +126,7 @@ impl SandboxProbe {
             working_directory: None,
             caller_path: None,
             terminal: None,
+            exposed: &Exposed::default(),
         };
         let ending = self.backend.launch(&request, &mut || Filled::Whole)?.supervise(&mut Nowhere)?;
         match ending.cause {

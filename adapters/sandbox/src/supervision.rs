@@ -39,6 +39,8 @@ pub(crate) struct RunningSandbox {
     mount: WorkspaceMount,
     /// Keeps what was written in memory, which nothing else does once every process is dead.
     written: Option<OwnedFd>,
+    /// Directories of the Workspace that are only places for something, the innermost first.
+    made: Vec<PathBuf>,
 }
 
 /// What made the loop stop.
@@ -61,6 +63,7 @@ impl Sandbox for RunningSandbox {
             End::Reported(_) => self.control.hang_up(),
             End::Vanished => self.end().map_err(while_doing("end the sandbox"))?,
         }
+        self.remove_made();
         self.stdout.drain(|bytes| streams.stdout(bytes)).map_err(while_doing("read standard output"))?;
         self.stderr.drain(|bytes| streams.stderr(bytes)).map_err(while_doing("read standard error"))?;
         give_back(streams);
@@ -112,6 +115,24 @@ fn ending(report: Report, interruption: Option<u8>) -> Ending {
 }
 
 impl RunningSandbox {
+    /// The same, with directories of the Workspace that go away with the workload.
+    pub(crate) fn with_made(mut self, made: Vec<PathBuf>) -> Self {
+        self.made = made;
+        self
+    }
+
+    /// Every process is dead, and what leads to these directories could not be replaced. One that is gone, or that is not
+    /// empty, is left to capture.
+    fn remove_made(&self) {
+        let root = match self.workspace() {
+            WorkspaceMount::Directory { host_path } => host_path,
+            WorkspaceMount::Overlay(overlay) => overlay.upper(),
+        };
+        for directory in &self.made {
+            drop(std::fs::remove_dir(root.join(directory)));
+        }
+    }
+
     /// Passes output on until the Stage has reported or is gone. A signal makes the Stage end the workload.
     fn watch(&mut self, streams: &mut dyn Streams, interruption: &mut Option<u8>) -> io::Result<End> {
         let mut deadline: Option<Instant> = None;

@@ -2,6 +2,7 @@
 
 pub(crate) mod etc;
 
+use crate::layout::Layout;
 use crate::protocol::STAGE_NAME;
 use isobox_domain::policy::{NetworkAccess, WorkspaceExposure};
 use nix::unistd::geteuid;
@@ -21,6 +22,9 @@ pub(crate) const HOST_NAME: &str = "isobox";
 
 /// Where the Stage's program is.
 const STAGE_DIRECTORY: &str = "/.isobox";
+
+/// Where links to programs of the host lie.
+pub(crate) const PROGRAMS: &str = "/.isobox/bin";
 
 /// Top-level directories besides `/usr` that hold programs and libraries; mostly links into it.
 pub(crate) const SYSTEM: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
@@ -46,8 +50,8 @@ pub(crate) struct View<'a> {
     pub(crate) proc_view: ProcView,
     pub(crate) network: NetworkAccess,
     pub(crate) exposure: WorkspaceExposure,
-    /// Further host paths that can be read.
-    pub(crate) read: &'a [Vec<u8>],
+    /// What the policy adds.
+    pub(crate) layout: &'a Layout,
     /// Root of the Workspace.
     pub(crate) host_path: &'a Path,
 }
@@ -115,10 +119,9 @@ pub(crate) fn entries(view: &View<'_>) -> io::Result<Vec<Entry>> {
     entries.show_etc(view.network)?;
     entries.show_kernel(view.proc_view);
     entries.make_private();
-    for path in view.read {
-        entries.put(path, Item::Host(path.clone(), Access::ReadOnly));
-    }
+    entries.0.extend(view.layout.host.iter().cloned());
     entries.show_workspace(view);
+    entries.0.extend(view.layout.workspace.iter().cloned());
     entries.show_stage()?;
     // Last: the root is a file system in memory in which the places above were made.
     entries.put(b"/", Item::Sealed);

@@ -9,7 +9,7 @@ mod stand;
 use isobox_domain::enforcement::{Control, Enforcement};
 use isobox_domain::outcome::Exit;
 use isobox_domain::policy::{NetworkAccess, WorkspaceExposure};
-use isobox_ports::{EndCause, RuntimeBackend, WorkspaceMount};
+use isobox_ports::{Access, EndCause, Place, RuntimeBackend, Shown, WorkspaceMount};
 use isobox_sandbox::{BubblewrapBackend, LandlockBackend};
 use libtest_mimic::{Arguments, Failed, Trial};
 use stand::{SELF_INSIDE, Stand};
@@ -385,7 +385,8 @@ fn a_read_path_can_be_read_and_not_written(stand: &mut Stand<'_>) -> Result<(), 
     let toolchain = tempfile::TempDir::new()?;
     let file = toolchain.path().join("file");
     std::fs::write(&file, "tool\n")?;
-    stand.policy.read = vec![toolchain.path().as_os_str().as_encoded_bytes().to_vec()];
+    let (source, places) = (toolchain.path().to_owned(), vec![Place::At(toolchain.path().to_owned())]);
+    stand.exposed.shown = vec![Shown { source, places, access: Access::ReadOnly }];
     let script = format!("cat {0}; (echo x > {0}) 2>/dev/null || echo unwritten", file.display());
     assert_eq!(stand.shell(&script)?, "tool\nunwritten\n");
     Ok(())

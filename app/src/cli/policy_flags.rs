@@ -2,8 +2,9 @@
 
 use clap::{Args, ValueEnum};
 use isobox_domain::policy::{
-    BackendChoice, BackendName, NetworkAccess, PathMode, ReuseKind, UnsafeOverride, WorkspaceExposure,
+    BackendChoice, BackendName, HideRule, NetworkAccess, PathMode, ReuseKind, UnsafeOverride, WorkspaceExposure,
 };
+use isobox_domain::repo_path::RepoPath;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -26,10 +27,20 @@ pub(crate) struct PolicyFlags {
     /// A host file or directory to show read-only, e.g. a toolchain; repeatable (policy key `filesystem.read`)
     #[arg(long, value_name = "PATH")]
     pub(crate) read: Vec<PathBuf>,
-    /// A host asset that the workload is meant to use; repeatable. It is recorded, not exposed yet.
-    /// Kinds: host_binary, path, env_var, credential_ref, local_integration
+    /// Files that stay hidden in the workspace and in what is shown, by pattern; repeatable (policy key `filesystem.hide`)
+    #[arg(long, value_name = "PATTERN", value_parser = parse_hide)]
+    pub(crate) hide: Vec<HideRule>,
+    /// A path of the workspace that the workload can neither change nor make; repeatable (policy key `workspace.protected`)
+    #[arg(long, value_name = "PATH", value_parser = parse_protected)]
+    pub(crate) protect: Vec<RepoPath>,
+    /// A host asset that the workload uses: host_binary=PROGRAM, path=PATH, env_var=NAME, env_var=NAME=value or
+    /// local_integration=SOCKET; repeatable, and added to those of the policy (policy key `reuse_inputs`)
     #[arg(long, value_name = "KIND=VALUE", value_parser = parse_reuse_input)]
     pub(crate) reuse_input: Vec<(ReuseKind, OsString)>,
+    /// Show a host path read-only though it is never shown otherwise, such as one with credentials in it; repeatable.
+    /// It is told on standard error, and recorded
+    #[arg(long, value_name = "PATH")]
+    pub(crate) unsafe_expose: Vec<PathBuf>,
     /// Which of these flags may be weaker than the project's policy.
     #[command(flatten)]
     pub(crate) unsafe_flags: UnsafeFlags,
@@ -144,6 +155,14 @@ impl From<ExposureFlag> for WorkspaceExposure {
             ExposureFlag::ReadOnly => Self::ReadOnly,
         }
     }
+}
+
+fn parse_hide(text: &str) -> Result<HideRule, String> {
+    HideRule::parse(text).map_err(|error| error.to_string())
+}
+
+fn parse_protected(text: &str) -> Result<RepoPath, String> {
+    RepoPath::parse(text.trim_end_matches('/')).map_err(|error| error.to_string())
 }
 
 fn parse_reuse_input(text: &str) -> Result<(ReuseKind, OsString), String> {

@@ -3,7 +3,8 @@
 use super::look::Named;
 use super::telling::telling;
 use super::workload::{
-    Witness, apply_turn, patience, perform, prepare, session_policy, timekeeping, tool_policy, uncommitted,
+    Witness, apply_turn, patience, perform, prepare, session_policy, tell_of_unsafe, timekeeping, tool_policy,
+    uncommitted,
 };
 use crate::cli::{Place, RerunArguments};
 use crate::exit_code::ExitCode;
@@ -17,11 +18,14 @@ use crate::use_case::open_tasks;
 use crate::use_case::select::Selected;
 use crate::wiring::{Project, Store, stopwatch};
 use isobox_domain::command::WorkloadCommand;
-use isobox_domain::policy::{ProjectPolicy, WorkspaceChoice, WorkspaceKind};
+use isobox_domain::content::ContentId;
+use isobox_domain::escape::Escaped;
+use isobox_domain::policy::{ProjectPolicy, ReuseInput, WorkspaceChoice, WorkspaceKind};
 use isobox_domain::promotion::check_head;
 use isobox_domain::record::{SandboxKind, TaskRecord};
 use isobox_domain::timings::Phase;
 use isobox_domain::v1::is_imported;
+use isobox_ports::Exposed;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
@@ -42,7 +46,7 @@ pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<Exit
     if arguments.place.source.is_none() {
         require_here(&project).map_err(cannot)?;
     }
-    let mut policy = policy(console, &project, arguments, record)?;
+    let (mut policy, exposed) = policy(console, &project, arguments, record)?;
     apply_turn(&project, arguments.turn, &mut policy)?;
     let telling = telling(console, &project, &policy, &arguments.telling)?;
     laps.end(Phase::Policy);
@@ -60,6 +64,7 @@ pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<Exit
         command,
         recorded_command: record.command.clone(),
         policy,
+        exposed,
         retention: if arguments.retain_workspace { Retention::Retain } else { Retention::Dispose },
         workspace: match record.policy.workspace {
             Some(WorkspaceKind::Copy) => WorkspaceChoice::Named(WorkspaceKind::Copy),
@@ -115,7 +120,7 @@ fn policy(
     project: &Project,
     arguments: &RerunArguments,
     record: &TaskRecord,
-) -> Result<ProjectPolicy, Failure> {
+) -> Result<(ProjectPolicy, Exposed), Failure> {
     let flag = arguments.trust;
     let mut now = match record.kind {
         SandboxKind::ToolCall => tool_policy(console, project, flag)?,
@@ -129,7 +134,10 @@ fn policy(
     let refused = |failure: Failure| failure.while_doing(preflight_of(record.kind));
     // Meanwhile the user's own policy may have become narrower.
     require_within(&project.user_policy(), &policy).map_err(refused)?;
-    policy.sandbox.read = project.read_paths(&policy.sandbox.read).map_err(refused)?;
+    let digests: Vec<_> = policy.sandbox.reuse_inputs.iter().map(|input| input.digest).collect();
+    let exposed = project.exposed(&mut policy.sandbox, &[]).map_err(refused)?;
+    tell_of_unsafe(console, &policy.sandbox);
+    tell_of_variables(console, &policy.sandbox.reuse_inputs, &digests);
     now.sandbox.read = shown_now(project, &now.sandbox.read);
     // The record may be of a policy that is not trusted any more, of flags that were typed once, or of another machine.
     let beyond = policy.beyond(&now);
@@ -137,7 +145,17 @@ fn policy(
     if !beyond.is_empty() && !flag.trust_policy {
         trust::ask_once_more(console, record.task, &beyond).map_err(refused)?;
     }
-    Ok(policy)
+    Ok((policy, exposed))
+}
+
+/// Tells of variables that have another value than the earlier attempt had.
+fn tell_of_variables(console: Console, inputs: &[ReuseInput], earlier: &[Option<ContentId>]) {
+    for (input, earlier) in inputs.iter().zip(earlier) {
+        if earlier.is_some() && input.digest != *earlier {
+            let name = Escaped(input.value.as_bytes());
+            console.warning(&format!("the variable {name} has another value than the earlier attempt had"));
+        }
+    }
 }
 
 /// Host paths that the project's policy shows now. One that cannot be shown allows nothing, and is not needed here.

@@ -121,6 +121,11 @@ for it. Its keys:
   filesystem.expose_workspace        how the workspace is mounted
   filesystem.read                    host files and directories to show,
                                      read-only
+  filesystem.hide                    patterns of what stays hidden
+  workspace.protected                paths of the workspace that cannot be
+                                     changed or made
+  reuse_inputs                       programs, files, variables and sockets of
+                                     the host that the workload uses
   development_environment.path_mode  which PATH a workload gets
   workspace_source.kind              repository: there is no other yet
   require                            controls that must be enforced, or nothing
@@ -138,9 +143,9 @@ A toolchain in your home directory, such as Rust's, is shown by
   filesystem:
     read: [~/.rustup, ~/.cargo/bin]
 
-and told where its files are: isobox tool -- env RUSTUP_HOME=\"$HOME/.rustup\"
-cargo build. The recipe docs/recipes/toolchains.md has more. `~/.cargo` as a
-whole holds the token for the registry, and is never shown.
+and found at the same place below HOME: isobox tool -- cargo build. The recipe
+docs/recipes/toolchains.md has more. An agent that is installed is started by
+isobox run --reuse-input host_binary=AGENT --reuse-input path=~/.config/AGENT.
 
 A policy is used once you trust it, byte for byte. `init` trusts what it writes;
 another one, or an edit, is shown and asked about on a terminal, and refused

@@ -12,10 +12,13 @@ use crate::output::{lifecycle, stdout, timings};
 use crate::use_case::attempt::{self, Patience, Retention, TaskRequest, Timekeeping, Uncommitted, preflight_of};
 use crate::use_case::laps::Laps;
 use crate::use_case::{effective_policy, recover, settle, weaker};
-use crate::wiring::{Project, Store, absolute, stopwatch};
+use crate::wiring::{Project, Store, Variable, absolute, stopwatch};
 use isobox_domain::command::WorkloadCommand;
+use isobox_domain::escape::Escaped;
 use isobox_domain::masking;
-use isobox_domain::policy::{ProjectPolicy, ReuseInput, SandboxPolicy, ToolCalls, ViewLimit, WorkspaceChoice};
+use isobox_domain::policy::{
+    ProjectPolicy, ReuseInput, ReuseKind, SandboxPolicy, ToolCalls, ViewLimit, WorkspaceChoice,
+};
 use isobox_domain::promotion::check_head;
 use isobox_domain::record::{RecordedArgument, SandboxKind};
 use isobox_domain::timings::Phase;
@@ -23,6 +26,7 @@ use isobox_ports::PolicySource;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 
 /// The room of a record, 1 MiB, but for 64 KiB: paths, names and reasons, which take a few KiB each.
 const LONGEST_COMMAND: usize = (1 << 20) - (64 << 10);
@@ -42,6 +46,7 @@ pub(super) fn tool(console: Console, arguments: ToolArguments) -> Result<ExitCod
         kind: SandboxKind::ToolCall,
         command,
         policy,
+        given: Vec::new(),
         retention: Retention::Dispose,
         workspace: arguments.workspace.workspace.into(),
         patience: patience(arguments.turn),
@@ -59,7 +64,7 @@ pub(super) fn run(console: Console, arguments: RunArguments) -> Result<ExitCode,
     let file = trusted::policy(console, &project, arguments.trust)?;
     let mut policy = file.clone().map_or_else(|| unwritten_policy(&project), Ok)?;
     let unsafe_flags = arguments.policy.unsafe_flags;
-    apply(arguments.policy, &mut policy.sandbox)?;
+    let given = apply(arguments.policy, &mut policy.sandbox)?;
     policy.sandbox.require.add(&arguments.require.requirements());
     policy.tasks = arguments.turn.max_tasks.unwrap_or(policy.tasks);
     effective_policy::require_within(&project.user_policy(), &policy)?;
@@ -79,6 +84,7 @@ pub(super) fn run(console: Console, arguments: RunArguments) -> Result<ExitCode,
         kind: SandboxKind::Session,
         command,
         policy,
+        given,
         retention,
         workspace: arguments.workspace.workspace.into(),
         patience: patience(arguments.turn),
@@ -149,7 +155,8 @@ fn is_enabled_by_project(project: &Project) -> Result<bool, Failure> {
     Ok(written.is_some_and(|written| written.tool_calls == Some(ToolCalls::Enabled)))
 }
 
-fn apply(flags: PolicyFlags, asked: &mut SandboxPolicy) -> Result<(), Failure> {
+/// Changes what is asked for by what was typed; the values of variables that were typed with one.
+fn apply(flags: PolicyFlags, asked: &mut SandboxPolicy) -> Result<Vec<Variable>, Failure> {
     if let Some(backend) = flags.backend {
         asked.backend = backend.into();
     }
@@ -163,17 +170,41 @@ fn apply(flags: PolicyFlags, asked: &mut SandboxPolicy) -> Result<(), Failure> {
         asked.workspace = exposure.into();
     }
     for path in flags.read {
-        // Unlike the policy's, a path that is typed is meant from where the caller stands.
-        let is_from_home = path.starts_with("~");
-        let path = if is_from_home { path } else { absolute(&path)? };
-        asked.read.push(path.into_os_string().into_vec());
+        asked.read.push(typed(path)?.into_os_string().into_vec());
     }
-    asked.reuse_inputs.extend(flags.reuse_input.into_iter().map(|(kind, value)| {
-        // Only what can be kept is a value; what is not text has no place in a record.
-        let value = String::from_utf8_lossy(&masking::mask_text(&value.into_vec())).into_owned();
-        ReuseInput { kind, value }
-    }));
-    Ok(())
+    for path in flags.unsafe_expose {
+        asked.files.unsafe_shown.push(typed(path)?.into_os_string().into_vec());
+    }
+    asked.files.add(Some(&flags.hide), Some(&flags.protect));
+    let mut given = Vec::new();
+    for (kind, value) in flags.reuse_input {
+        let value = value.into_string().map_err(|value| {
+            let what = format!("the reuse input {}={} is no UTF-8", kind.name(), Escaped(value.as_encoded_bytes()));
+            Failure::new(FailureKind::Usage, what)
+        })?;
+        asked.reuse_inputs.push(ReuseInput { kind, value: named(kind, value, &mut given)?, digest: None });
+    }
+    Ok(given)
+}
+
+/// The value of a Reuse Input as it may be kept. A value that was typed for a variable goes into `given`.
+fn named(kind: ReuseKind, value: String, given: &mut Vec<Variable>) -> Result<String, Failure> {
+    let is_path = value.contains('/') || !matches!(kind, ReuseKind::HostBinary);
+    Ok(match (kind, value.split_once('=')) {
+        (ReuseKind::EnvVar, Some((name, value))) => {
+            given.push((name.to_owned(), value.as_bytes().to_vec()));
+            name.to_owned()
+        }
+        (ReuseKind::EnvVar, None) => value,
+        (ReuseKind::CredentialRef, _) => String::from_utf8_lossy(&masking::mask_text(value.as_bytes())).into_owned(),
+        _ if is_path => typed(PathBuf::from(value))?.to_string_lossy().into_owned(),
+        _ => value,
+    })
+}
+
+/// Unlike the policy's, a path that is typed is meant from where the caller stands.
+fn typed(path: PathBuf) -> Result<PathBuf, Failure> {
+    if path.starts_with("~") { Ok(path) } else { absolute(&path) }
 }
 
 /// Lets a flag decide how many Tasks may run, within the user's own policy.
@@ -204,6 +235,8 @@ struct Wanted {
     kind: SandboxKind,
     command: WorkloadCommand,
     policy: ProjectPolicy,
+    /// Values of variables that were typed.
+    given: Vec<Variable>,
     retention: Retention,
     workspace: WorkspaceChoice,
     patience: Patience,
@@ -220,9 +253,10 @@ pub(super) struct Witness<'a> {
 }
 
 fn execute(witness: Witness<'_>, project: &Project, wanted: Wanted) -> Result<ExitCode, Failure> {
-    let Wanted { kind, command, mut policy, retention, workspace, patience, uncommitted, timekeeping } = wanted;
+    let Wanted { kind, command, mut policy, given, retention, workspace, patience, uncommitted, timekeeping } = wanted;
     let refused = |failure: Failure| failure.while_doing(preflight_of(kind));
-    policy.sandbox.read = project.read_paths(&policy.sandbox.read).map_err(refused)?;
+    let exposed = project.exposed(&mut policy.sandbox, &given).map_err(refused)?;
+    tell_of_unsafe(witness.console, &policy.sandbox);
     let store = prepare(witness.console, project, policy.views)?;
     witness.laps.end(Phase::Store);
     let request = TaskRequest {
@@ -230,6 +264,7 @@ fn execute(witness: Witness<'_>, project: &Project, wanted: Wanted) -> Result<Ex
         recorded_command: recorded(project, &command)?,
         command,
         policy,
+        exposed,
         retention,
         workspace,
         caller_path: std::env::var_os("PATH").map(OsString::into_vec),
@@ -239,6 +274,13 @@ fn execute(witness: Witness<'_>, project: &Project, wanted: Wanted) -> Result<Ex
         timekeeping,
     };
     perform(witness, project, &store, &request)
+}
+
+/// Tells of what is exposed though it is never exposed otherwise.
+pub(super) fn tell_of_unsafe(console: Console, asked: &SandboxPolicy) {
+    for path in &asked.files.unsafe_shown {
+        console.warning(&format!("UNSAFE: the workload can read {}, because of --unsafe-expose", Escaped(path)));
+    }
 }
 
 /// The store of a project, and the place for its Workspaces, made if they are not there; what killed starts left is finished.

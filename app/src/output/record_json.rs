@@ -7,7 +7,7 @@ use isobox_domain::enforcement::{ControlReport, Enforcement};
 use isobox_domain::escape::Escaped;
 use isobox_domain::event::{Destination, Event, EventKind, Promoted, standing_promotions};
 use isobox_domain::outcome::{Exit, MemoryScope};
-use isobox_domain::policy::{BackendChoice, EffectivePolicy, WorkspaceKind};
+use isobox_domain::policy::{BackendChoice, EffectivePolicy, Exposure, HideRule, ReuseInput, WorkspaceKind};
 use isobox_domain::promotion::Selection;
 use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, TaskRecord, WorkspaceFate};
 use isobox_domain::repo_path::RepoPath;
@@ -119,14 +119,27 @@ fn effective_policy(policy: &EffectivePolicy) -> Value {
         "filesystem": {
             "expose_workspace": asked.workspace.name(),
             "read": asked.read.iter().map(|path| bytes(path)).collect::<Vec<_>>(),
+            "hide": asked.files.hide.iter().map(HideRule::as_str).collect::<Vec<_>>(),
+            "unsafe_exposed": asked.files.unsafe_shown.iter().map(|path| bytes(path)).collect::<Vec<_>>(),
         },
-        "reuse_inputs": asked.reuse_inputs.iter().map(|input| json!({ "kind": input.kind.name(), "value": input.value })).collect::<Vec<_>>(),
+        "protected": asked.files.protected.iter().map(|path| bytes(path.as_bytes())).collect::<Vec<_>>(),
+        "reuse_inputs": asked.reuse_inputs.iter().map(reuse_input).collect::<Vec<_>>(),
+        "exposures": policy.exposures.iter().map(exposure).collect::<Vec<_>>(),
         "require": asked.require.as_slice().iter().map(|required| required.name()).collect::<Vec<_>>(),
         "unsafe_overrides": asked.unsafe_overrides.iter().map(|override_| override_.name()).collect::<Vec<_>>(),
         "enforcement": policy.controls.iter().map(control).collect::<Map<_, _>>(),
         "limitations": policy.limitations,
         "workspace": policy.workspace.map(WorkspaceKind::name),
     })
+}
+
+fn reuse_input(input: &ReuseInput) -> Value {
+    let digest = input.digest.map(|digest| digest.to_string());
+    json!({ "kind": input.kind.name(), "value": input.value, "digest": digest })
+}
+
+fn exposure(exposure: &Exposure) -> Value {
+    json!({ "what": exposure.what, "weakens": exposure.control.name(), "why": exposure.why })
 }
 
 fn control(report: &ControlReport) -> (String, Value) {

@@ -71,6 +71,10 @@ pub(crate) fn show(
         let held = wrapped(&text::enforcement(&report.enforcement), CONTROLS, columns);
         field("", format!("{:<12} {held}", report.control.name()))?;
     }
+    for exposure in &record.policy.exposures {
+        let weakens = format!("{} weakens {}: {}", exposure.what, exposure.control.name(), exposure.why);
+        field("exposed", sentence(&Escaped(weakens.as_bytes()).to_string()))?;
+    }
     let required: Vec<&str> = record.policy.asked.require.as_slice().iter().map(|required| required.name()).collect();
     if !required.is_empty() {
         field("required", sentence(&required.join(", ")))?;

@@ -27,7 +27,7 @@ use isobox_domain::policy::{ProjectPolicy, WorkspaceChoice};
 use isobox_domain::record::{RecordedArgument, SandboxKind, TaskRecord};
 use isobox_domain::timings::Phase;
 use isobox_ports::{
-    Attempts, Clock, ObjectStore, RecordLog, RuntimeBackend, TaskIds, TrustedRepository, Turns, Views,
+    Attempts, Clock, Exposed, ObjectStore, RecordLog, RuntimeBackend, TaskIds, TrustedRepository, Turns, Views,
     WorkspaceRequest, Workspaces,
 };
 
@@ -70,6 +70,8 @@ pub(crate) struct TaskRequest {
     pub(crate) recorded_command: Vec<RecordedArgument>,
     /// The project's policy with what the command line changed of it.
     pub(crate) policy: ProjectPolicy,
+    /// What that exposes of the host.
+    pub(crate) exposed: Exposed,
     /// What becomes of the Workspace.
     pub(crate) retention: Retention,
     /// What it is made of.
@@ -151,8 +153,9 @@ pub(crate) fn attempt(
     caller: Caller,
     tell: Tell<'_>,
 ) -> Result<Attempted, Failure> {
-    let (backend, effective) = choose::choose(ports.backends, &request.policy.sandbox)
+    let (backend, mut effective) = choose::choose(ports.backends, &request.policy.sandbox)
         .map_err(|failure| failure.while_doing(preflight_of(request.kind)))?;
+    effective.limitations.extend(request.exposed.notes.iter().cloned());
     let form =
         choose::form(ports, request, backend).map_err(|failure| failure.while_doing(preflight_of(request.kind)))?;
     ports.laps.end(Phase::Backend);

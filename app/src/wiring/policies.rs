@@ -4,11 +4,16 @@ use super::{Location, Project};
 use crate::failure::{Failure, FailureKind};
 use crate::use_case::trusted_policy;
 use isobox_domain::escape::Escaped;
-use isobox_domain::policy::read;
+use isobox_domain::policy::{ReuseKind, SandboxPolicy, read};
 use isobox_git::GixRepository;
-use isobox_host::{Directories, FsPolicyPins, ReadPaths, YamlPolicySource, YamlUserPolicy};
-use isobox_ports::{PolicyPins, PolicySource};
+use isobox_host::{Directories, Exposing, FsPolicyPins, MaskKey, ReadPaths, YamlPolicySource, YamlUserPolicy};
+use isobox_ports::{Exposed, PolicyPins, PolicySource};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+
+/// A variable and its value.
+pub(crate) type Variable = (String, Vec<u8>);
 
 impl Project {
     /// The project's policy as it is written, whatever the user's own allows, and whether it is trusted or not.
@@ -25,6 +30,42 @@ impl Project {
         paths.map_err(|error| {
             Failure::new(FailureKind::Policy, error.to_string()).because(error).with_hint(read::ADVICE)
         })
+    }
+
+    /// What `asked` exposes of this host, its paths resolved in place and its variables with the digests of their values.
+    /// `given` are values that were typed; others are the caller's own.
+    pub(crate) fn exposed(&self, asked: &mut SandboxPolicy, given: &[Variable]) -> Result<Exposed, Failure> {
+        if asked.read.is_empty() && asked.reuse_inputs.is_empty() && asked.files.unsafe_shown.is_empty() {
+            return Ok(Exposed::default());
+        }
+        let paths = exposable(&self.directories, &self.repository, &self.location);
+        let caller_path = std::env::var_os("PATH").unwrap_or_default().into_vec();
+        let variable = |name: &str| {
+            let typed = given.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+            typed.or_else(|| std::env::var_os(name).map(OsString::into_vec))
+        };
+        let exposing = Exposing { paths: &paths, caller_path: &caller_path };
+        let exposed = exposing.resolve(asked, &variable).map_err(|error| {
+            let hint = error.hint();
+            let failure = Failure::new(FailureKind::Policy, error.to_string()).because(error);
+            Failure { hint: hint.map(str::to_owned), ..failure }
+        })?;
+        self.digest_variables(asked, &exposed)?;
+        Ok(exposed)
+    }
+
+    fn digest_variables(&self, asked: &mut SandboxPolicy, exposed: &Exposed) -> Result<(), Failure> {
+        if exposed.environment.is_empty() {
+            return Ok(());
+        }
+        let key = MaskKey::load_or_create(&self.directories).map_err(|error| {
+            Failure::new(FailureKind::General, "note the digests of variables for the record").because(error)
+        })?;
+        for input in asked.reuse_inputs.iter_mut().filter(|input| input.kind == ReuseKind::EnvVar) {
+            let value = exposed.environment.iter().find(|(name, _)| *name == input.value);
+            input.digest = value.map(|(_, value)| key.digest(value));
+        }
+        Ok(())
     }
 
     /// The user's own policy, a Ceiling over the project's.

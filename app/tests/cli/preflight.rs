@@ -1,6 +1,6 @@
 //! What is refused before a Sandbox exists, and that nothing is left then.
 
-use crate::support::{assert_told, document};
+use crate::support::assert_told;
 use isobox_tests::{Outcome, Project, User, outcome};
 use std::fs;
 use std::process::{Child, Stdio};
@@ -91,18 +91,6 @@ fn what_cannot_be_enforced_yet_is_refused_by_name() {
     project.commit_all("Policy");
     assert_told(&project.isobox(&["tool", "--", "true"]), 125, &["network.allow", "example.com"]);
     assert_nothing_was_made(&project);
-}
-
-#[test]
-fn reuse_inputs_are_recorded_and_said_to_be_nothing_more() {
-    let project = Project::initialised(User::Current);
-    let inputs = ["--reuse-input", "host_binary=/opt/tool", "--reuse-input=env_var=EDITOR"];
-    let run = project.isobox(&[&["run"][..], &inputs, &["--", "true"]].concat());
-    assert_told(&run, 0, &["warning: reuse input host_binary=/opt/tool is recorded only", "env_var=EDITOR"]);
-    let record = document(&project.isobox(&["show", "--json", "@latest"]));
-    let reuse_inputs = &record["effective_policy"]["reuse_inputs"];
-    assert_eq!(reuse_inputs[0], serde_json::json!({ "kind": "host_binary", "value": "/opt/tool" }));
-    assert_eq!(reuse_inputs[1]["kind"], "env_var");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Where one policy allows more than another one.
 
 use super::read::contains;
-use super::{Effect, ProjectPolicy, WrittenPolicy};
+use super::{Effect, ProjectPolicy, ReuseInput, WrittenPolicy};
 
 impl ProjectPolicy {
     /// Where this policy would let a workload do more than `trusted` lets it, with the value of either. The paths of both
@@ -22,6 +22,21 @@ impl ProjectPolicy {
         }
         if !own.read.iter().all(|path| known.read.iter().any(|shown| contains(shown, path))) {
             keys.push("filesystem.read");
+        }
+        let is_known = |input: &ReuseInput| {
+            known.reuse_inputs.iter().any(|known| (known.kind, &known.value) == (input.kind, &input.value))
+        };
+        if !own.reuse_inputs.iter().all(is_known) {
+            keys.push("reuse_inputs");
+        }
+        if !own.files.unsafe_shown.iter().all(|path| known.files.unsafe_shown.contains(path)) {
+            keys.push("filesystem.read");
+        }
+        if !known.files.hide.iter().all(|rule| own.files.hide.contains(rule)) {
+            keys.push("filesystem.hide");
+        }
+        if !known.files.protected.iter().all(|path| own.files.protected.contains(path)) {
+            keys.push("workspace.protected");
         }
         let values = self.values().into_iter().zip(trusted.values());
         let wider = values.filter(|((key, _), _)| keys.contains(key));

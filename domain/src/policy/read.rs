@@ -1,5 +1,6 @@
 //! Which host paths a policy may expose for reading, and which never.
 
+use super::glob::Glob;
 use crate::escape::Escaped;
 
 /// What to do about a path that cannot be exposed.
@@ -12,13 +13,15 @@ pub enum Guard {
     Whole(Vec<u8>),
     /// Neither the place nor anything that contains it; what lies in it may be exposed.
     Top(Vec<u8>),
+    /// Neither the place nor anything in it. What contains it may be exposed, and then the place stays hidden in it.
+    Hidden(Vec<u8>),
 }
 
 impl Guard {
     /// The absolute host path of the place.
     pub fn host_path(&self) -> &[u8] {
         match self {
-            Self::Whole(path) | Self::Top(path) => path,
+            Self::Whole(path) | Self::Top(path) | Self::Hidden(path) => path,
         }
     }
 }
@@ -53,6 +56,16 @@ pub enum ReadRefusal {
         relation: &'static str,
         /// What is guarded, escaped for people.
         guarded: String,
+    },
+    /// It is, contains or lies in something that a Sandbox has itself.
+    #[error("`{path}` {relation} `{own}`, of which a sandbox has its own")]
+    OfSandbox {
+        /// The path, links resolved, escaped for people.
+        path: String,
+        /// In words, how the two lie to each other.
+        relation: &'static str,
+        /// What the Sandbox has itself.
+        own: String,
     },
     /// It is, contains or lies in the Git directory of a repository.
     #[error("{}, which may hold hooks and credentials", git_in_words(path, relation, git_directory))]
@@ -96,7 +109,7 @@ const SYSTEM: [&str; 22] = [
 const SYSTEM_TOPS: [&str; 3] = ["/home", "/tmp", "/var/tmp"];
 
 // Below a home directory: keys, tokens, sessions and histories, by the programs that keep them.
-const HOME_SECRETS: [&str; 30] = [
+const HOME_SECRETS: [&str; 26] = [
     ".ssh",
     ".gnupg",
     ".aws",
@@ -116,17 +129,47 @@ const HOME_SECRETS: [&str; 30] = [
     ".zsh_history",
     ".config/gcloud",
     ".config/gh",
-    ".config/git/credentials",
     ".config/hub",
     ".config/isobox",
     ".config/google-chrome",
     ".config/chromium",
     ".config/op",
+    ".local/share/keyrings",
+    ".local/share/isobox",
+];
+
+// Below a home directory: files with credentials in directories that are shown for what else is in them.
+const HOME_CREDENTIALS: [&str; 13] = [
     ".cargo/credentials",
     ".cargo/credentials.toml",
     ".gem/credentials",
-    ".local/share/keyrings",
-    ".local/share/isobox",
+    ".config/git/credentials",
+    ".config/composer/auth.json",
+    ".config/containers/auth.json",
+    ".config/pip/pip.conf",
+    ".composer/auth.json",
+    ".gradle/gradle.properties",
+    ".m2/settings.xml",
+    ".m2/settings-security.xml",
+    ".nuget/NuGet/NuGet.Config",
+    ".terraform.d/credentials.tfrc.json",
+];
+
+// What no Sandbox can show from the host: it has its own.
+const OWN: [&str; 4] = ["/proc", "/sys", "/dev", "/workspace"];
+
+// Sockets through which whoever reaches them rules the machine.
+const CONTROL_SOCKETS: [&str; 10] = [
+    "docker.sock",
+    "containerd.sock",
+    "podman.sock",
+    "crio.sock",
+    "buildkitd.sock",
+    "libvirt-sock",
+    "snapd.socket",
+    "system_bus_socket",
+    "lxd.socket",
+    "incus.socket",
 ];
 
 // Directory and file names that hold secrets in whichever home they lie.
@@ -140,6 +183,7 @@ pub fn guards(home: Option<&[u8]>) -> Vec<Guard> {
     if let Some(home) = home {
         guards.push(Guard::Top(home.to_vec()));
         guards.extend(HOME_SECRETS.iter().map(|name| Guard::Whole([home, b"/", name.as_bytes()].concat())));
+        guards.extend(HOME_CREDENTIALS.iter().map(|name| Guard::Hidden([home, b"/", name.as_bytes()].concat())));
     }
     if !home.is_some_and(|home| contains(b"/root", home)) {
         guards.push(Guard::Whole(b"/root".to_vec()));
@@ -177,6 +221,35 @@ pub fn admit(resolved: &[u8], guards: &[Guard]) -> Result<(), ReadRefusal> {
     }
 }
 
+/// Lets `resolved`, which a person exposes in so many words, through unless a Sandbox cannot have it from the host.
+pub fn admit_unsafe(resolved: &[u8]) -> Result<(), ReadRefusal> {
+    let own = OWN.iter().map(|path| Guard::Whole(path.as_bytes().to_vec()));
+    let obstacle = own.into_iter().find_map(|guard| Some((relation(resolved, &guard)?, guard)));
+    obstacle.map_or(Ok(()), |(relation, guard)| {
+        Err(ReadRefusal::OfSandbox {
+            path: Escaped(resolved).to_string(),
+            relation,
+            own: Escaped(guard.host_path()).to_string(),
+        })
+    })
+}
+
+/// What stays hidden in what is shown, though nobody wrote it down: patterns of absolute host paths. `shown` are all paths
+/// that are shown, and `in_so_many_words` those of them that a person exposed against advice.
+pub fn hidden(guards: &[Guard], shown: &[Vec<u8>], in_so_many_words: &[Vec<u8>]) -> Vec<Glob> {
+    let is_meant = |guard: &&Guard| !in_so_many_words.iter().any(|path| contains(guard.host_path(), path));
+    let guarded = guards.iter().filter(is_meant).map(|guard| Glob::new(b"").below(guard.host_path()));
+    let names = SECRET_NAMES.iter().flat_map(|name| [name.to_string(), format!("*/{name}")]);
+    let by_name = names.flat_map(|name| shown.iter().map(move |path| Glob::new(name.as_bytes()).below(path)));
+    guarded.chain(by_name).collect()
+}
+
+/// Whether whoever reaches the socket at `resolved` rules the machine.
+pub fn is_control_socket(resolved: &[u8]) -> bool {
+    let name = components(resolved).last().unwrap_or_default();
+    CONTROL_SOCKETS.iter().any(|known| known.as_bytes() == name) || contains(b"/run/systemd", resolved)
+}
+
 /// Refuses `resolved`, an absolute host path without links, because of a Git directory that it is, contains or lies in.
 pub fn refuse_git(resolved: &[u8], git_directory: &[u8]) -> ReadRefusal {
     let relation = match (contains(resolved, git_directory), contains(git_directory, resolved)) {
@@ -207,6 +280,10 @@ fn git_in_words(path: &str, relation: &str, git_directory: &str) -> String {
 
 fn relation(path: &[u8], guard: &Guard) -> Option<&'static str> {
     let guarded = guard.host_path();
+    if let Guard::Hidden(_) = guard {
+        let is = contains(path, guarded) && contains(guarded, path);
+        return if is { Some("is") } else { contains(guarded, path).then_some("lies in") };
+    }
     if contains(path, guarded) {
         return Some(if contains(guarded, path) { "is" } else { "contains" });
     }
@@ -248,8 +325,7 @@ mod tests {
 
     #[test]
     fn toolchains_are_exposed() {
-        for path in [&b"/opt/go"[..], b"/home/ana/.rustup", b"/home/ana/.cargo/bin", b"/srv/app/vendor", b"/nix/store"]
-        {
+        for path in [&b"/opt/go"[..], b"/home/ana/.rustup", b"/home/ana/.cargo", b"/srv/app/vendor", b"/nix/store"] {
             assert_eq!(admit(path, &all()), Ok(()), "{}", Escaped(path));
         }
     }
@@ -267,7 +343,8 @@ mod tests {
             ("/home/ana/.ssh", "is", "/home/ana/.ssh"),
             ("/home/ana/.ssh/config.d", "lies in", "/home/ana/.ssh"),
             ("/home/ana/.config", "contains", "/home/ana/.config/gcloud"),
-            ("/home/ana/.cargo", "contains", "/home/ana/.cargo/credentials"),
+            ("/home/ana/.cargo/credentials", "is", "/home/ana/.cargo/credentials"),
+            ("/home/ana/.m2/settings.xml", "is", "/home/ana/.m2/settings.xml"),
             ("/proc/self", "lies in", "/proc"),
             ("/run/user/1000", "lies in", "/run"),
             ("/etc", "contains", "/etc/shadow"),
@@ -304,7 +381,7 @@ mod tests {
             if admit(path.as_bytes(), &all()).is_ok() {
                 for guard in all() {
                     let guarded = guard.host_path();
-                    prop_assert!(!contains(path.as_bytes(), guarded));
+                    prop_assert!(matches!(guard, Guard::Hidden(_)) || !contains(path.as_bytes(), guarded));
                     prop_assert!(matches!(guard, Guard::Top(_)) || !contains(guarded, path.as_bytes()));
                 }
             }

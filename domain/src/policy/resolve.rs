@@ -1,7 +1,8 @@
 //! From what was asked for and what backends can do to what holds, or to a refusal.
 
+use super::exposure::{exposures, weakened};
 use super::requirement::unmet;
-use super::{BackendChoice, BackendName, EffectivePolicy, NetworkAccess, SandboxPolicy, Unmet};
+use super::{BackendChoice, BackendName, EffectivePolicy, NetworkAccess, ReuseKind, SandboxPolicy, Unmet};
 use crate::enforcement::{Control, ControlReport, Enforcement};
 
 /// What one backend can do on this machine, found by trying.
@@ -55,6 +56,14 @@ pub enum Refusal {
         /// The first of them.
         rule: String,
     },
+    /// A credential was referred to.
+    #[error(
+        "the reuse input `credential_ref={reference}` cannot be resolved: this version of isobox has no broker for credentials, and passes none on"
+    )]
+    CredentialReference {
+        /// What was asked for.
+        reference: String,
+    },
 }
 
 impl Refusal {
@@ -70,6 +79,9 @@ impl Refusal {
                  enforces it"
             }
             Self::BackendUnavailable { .. } => "ask for `auto`; `host` contains nothing",
+            Self::CredentialReference { .. } => {
+                "leave it out; a variable with a token can be passed by `env_var=NAME`, which the record names as a weakening"
+            }
             Self::NetworkAllow { .. } => "remove the rules and choose `network.default: deny` or `inherited`",
         }
     }
@@ -81,7 +93,7 @@ impl Refusal {
                 matches!(backend, BackendName::Bubblewrap | BackendName::Landlock)
             }
             Self::NoBackend { .. } | Self::Unmet { .. } => true,
-            Self::NetworkAllow { .. } => false,
+            Self::NetworkAllow { .. } | Self::CredentialReference { .. } => false,
         }
     }
 }
@@ -92,6 +104,9 @@ impl Refusal {
 /// everything that is required, never `host`. What is enforced in part is not enforced here. Resolving what has been
 /// resolved gives the same.
 pub fn resolve(asked: &SandboxPolicy, backends: &[Capabilities]) -> Result<EffectivePolicy, Refusal> {
+    if let Some(input) = asked.reuse_inputs.iter().find(|input| input.kind == ReuseKind::CredentialRef) {
+        return Err(Refusal::CredentialReference { reference: input.value.clone() });
+    }
     if let Some(rule) = asked.network_allow.first() {
         return Err(Refusal::NetworkAllow { rule: rule.clone() });
     }
@@ -103,9 +118,22 @@ pub fn resolve(asked: &SandboxPolicy, backends: &[Capabilities]) -> Result<Effec
         backend: chosen.backend,
         asked: asked.clone(),
         controls: chosen.controls.iter().map(|report| under_policy(report, asked)).collect(),
-        limitations: chosen.limitations.clone(),
+        limitations: chosen.limitations.iter().cloned().chain(unheld(chosen.backend, asked)).collect(),
         workspace: None,
+        exposures: exposures(asked),
     })
+}
+
+/// Rules of `asked` that this backend does not follow, as sentences for people.
+fn unheld(backend: BackendName, asked: &SandboxPolicy) -> Vec<String> {
+    if backend != BackendName::Host {
+        return Vec::new();
+    }
+    let hide =
+        (!asked.files.hide.is_empty()).then_some("`filesystem.hide` is not enforced: the backend `host` hides nothing");
+    let protected = (!asked.files.protected.is_empty())
+        .then_some("`workspace.protected` is not enforced: on the backend `host` the workload can change every file");
+    hide.into_iter().chain(protected).map(str::to_owned).collect()
 }
 
 fn meets<'a>(asked: &SandboxPolicy, backend: &'a Capabilities) -> Result<&'a Capabilities, Refusal> {
@@ -167,7 +195,7 @@ pub(super) fn under_policy(report: &ControlReport, asked: &SandboxPolicy) -> Con
         }
         (_, _, as_reported) => as_reported.clone(),
     };
-    ControlReport { control: report.control, enforcement }
+    weakened(ControlReport { control: report.control, enforcement }, &exposures(asked))
 }
 
 #[cfg(test)]

@@ -70,15 +70,18 @@ impl TrustedPolicies {
 }
 
 /// The keys, by how much they can weaken a Sandbox: the last one most.
-const BY_WEIGHT: [&str; 11] = [
+const BY_WEIGHT: [&str; 14] = [
     "tasks.max",
     "records.views",
     "preflight.rules",
     "tool_call.enabled",
     "require",
+    "workspace.protected",
+    "filesystem.hide",
     "filesystem.expose_workspace",
     "development_environment.path_mode",
     "filesystem.read",
+    "reuse_inputs",
     "network.allow",
     "network.default",
     "runtime_backend",

@@ -53,7 +53,7 @@ impl BackendChoice {
 
 impl ProjectPolicy {
     /// Every key that has more than one value, with the value that holds.
-    pub fn values(&self) -> [(&'static str, Value); 11] {
+    pub fn values(&self) -> [(&'static str, Value); 14] {
         let sandbox = &self.sandbox;
         let views = match self.views {
             ViewLimit::Newest(count) => count.to_string(),
@@ -61,7 +61,13 @@ impl ProjectPolicy {
         };
         let word = |word: &str| Value::Word(word.to_owned());
         let allow = sandbox.network_allow.iter().map(|rule| quoted(rule.as_bytes()));
-        let read = sandbox.read.iter().map(|path| quoted(path));
+        let read = sandbox.read.iter().chain(&sandbox.files.unsafe_shown).map(|path| quoted(path));
+        let hide = sandbox.files.hide.iter().map(|rule| quoted(rule.as_str().as_bytes()));
+        let protected = sandbox.files.protected.iter().map(|path| quoted(path.as_bytes()));
+        let inputs = sandbox
+            .reuse_inputs
+            .iter()
+            .map(|input| quoted(format!("{}={}", input.kind.name(), input.value).as_bytes()));
         let required = sandbox.require.as_slice().iter().map(|required| required.name().to_owned());
         let rules = self.preflight.iter().map(|rule| rule.name().to_owned());
         [
@@ -72,6 +78,9 @@ impl ProjectPolicy {
             ("network.allow", Value::List(allow.collect())),
             ("filesystem.expose_workspace", word(sandbox.workspace.name())),
             ("filesystem.read", Value::List(read.collect())),
+            ("filesystem.hide", Value::List(hide.collect())),
+            ("workspace.protected", Value::List(protected.collect())),
+            ("reuse_inputs", Value::List(inputs.collect())),
             ("require", Value::List(required.collect())),
             ("preflight.rules", Value::List(rules.collect())),
             ("records.views", Value::Word(views)),
@@ -93,7 +102,8 @@ mod tests {
         let mut policy = ProjectPolicy::default();
         let entries: [&[u8]; 5] = [b"/a", b"/a\", \"/b", b"/a, /b]\nx", b" ", b"\\x22"];
         policy.sandbox.read = entries.map(<[u8]>::to_vec).to_vec();
-        let [.., (_, value), _, _, _, _] = policy.values();
+        let values = policy.values();
+        let (_, value) = values.iter().find(|(key, _)| *key == "filesystem.read").expect("the key");
         let expected = r#"["/a", "/a\x22, \x22/b", "/a, /b]\nx", " ", "\\x22"]"#;
         assert_eq!(value.to_string(), expected);
         for (key, value) in policy.values() {

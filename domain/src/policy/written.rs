@@ -1,10 +1,11 @@
 //! What a policy file says, key by key, and what a user's own file leaves of what a project's asks for.
 
 use super::{
-    BackendChoice, BackendName, NetworkAccess, PathMode, ProjectPolicy, Requirements, SandboxPolicy, TaskLimit,
-    ToolCalls, ViewLimit, WorkspaceExposure,
+    BackendChoice, BackendName, FileRules, HideRule, NetworkAccess, PathMode, ProjectPolicy, Requirements, ReuseInput,
+    SandboxPolicy, TaskLimit, ToolCalls, ViewLimit, WorkspaceExposure,
 };
 use crate::preflight::PreflightRule;
+use crate::repo_path::RepoPath;
 
 /// The keys of a policy file, as written; `None` where it says nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,6 +26,12 @@ pub struct WrittenPolicy {
     pub read: Option<Vec<Vec<u8>>>,
     /// `require`.
     pub require: Option<Requirements>,
+    /// `filesystem.hide`.
+    pub hide: Option<Vec<HideRule>>,
+    /// `workspace.protected`.
+    pub protected: Option<Vec<RepoPath>>,
+    /// `reuse_inputs`.
+    pub reuse_inputs: Option<Vec<ReuseInput>>,
     /// `preflight.rules`, with those that always hold.
     pub preflight: Option<Vec<PreflightRule>>,
     /// `records.views`.
@@ -53,9 +60,14 @@ impl WrittenPolicy {
                 path_mode: self.path_mode.unwrap_or(sandbox.path_mode),
                 workspace: self.workspace.unwrap_or(sandbox.workspace),
                 read: self.read.unwrap_or(sandbox.read),
-                reuse_inputs: sandbox.reuse_inputs,
                 require: self.require.unwrap_or(sandbox.require),
                 unsafe_overrides: sandbox.unsafe_overrides,
+                reuse_inputs: self.reuse_inputs.unwrap_or(sandbox.reuse_inputs),
+                files: FileRules {
+                    hide: self.hide.unwrap_or(sandbox.files.hide),
+                    protected: self.protected.unwrap_or(sandbox.files.protected),
+                    ..FileRules::default()
+                },
             },
             preflight: self.preflight.unwrap_or(preflight),
             views: self.views.unwrap_or(views),
@@ -85,6 +97,10 @@ impl WrittenPolicy {
         let exposures = [WorkspaceExposure::ReadOnly, WorkspaceExposure::ReadWrite];
         note("filesystem.expose_workspace", lower(&mut sandbox.workspace, self.workspace, &exposures));
         note("require", self.require.as_ref().is_some_and(|require| sandbox.require.add(require)));
+        let (hides_more, protects_more) = sandbox.files.add(self.hide.as_deref(), self.protected.as_deref());
+        note("filesystem.hide", hides_more);
+        note("workspace.protected", protects_more);
+        note("reuse_inputs", lower_inputs(&mut sandbox.reuse_inputs, self.reuse_inputs.as_deref()));
         note("records.views", lower_views(&mut asked.views, self.views));
         note("preflight.rules", add_rules(&mut asked.preflight, self.preflight.as_deref()));
         note("tasks.max", asked.tasks.lower(self.tasks));
@@ -112,6 +128,14 @@ fn lower_backend(asked: &mut BackendChoice, ceiling: Option<BackendChoice>) -> b
     let is_wider = *asked != BackendChoice::Auto;
     *asked = ceiling;
     is_wider
+}
+
+/// Those that a user's own policy does not name are not exposed. Of a variable its name counts, whatever its value.
+fn lower_inputs(asked: &mut Vec<ReuseInput>, ceiling: Option<&[ReuseInput]>) -> bool {
+    let Some(ceiling) = ceiling else { return false };
+    let before = asked.len();
+    asked.retain(|input| ceiling.iter().any(|known| (known.kind, &known.value) == (input.kind, &input.value)));
+    asked.len() < before
 }
 
 fn lower_views(asked: &mut ViewLimit, ceiling: Option<ViewLimit>) -> bool {

@@ -42,6 +42,7 @@ pub(crate) fn record() -> TaskRecord {
             controls: Vec::new(),
             limitations: Vec::new(),
             workspace: None,
+            exposures: Vec::new(),
         },
         outcome: Outcome::Success,
         outcome_detail: None,

@@ -176,7 +176,7 @@ impl super::V1Policy {
         };
         let reuse_inputs = self.reuse_inputs.iter().take(TEXTS).filter_map(|(kind, value)| {
             let kind = ReuseKind::ALL.into_iter().find(|known| known.name() == kind)?;
-            Some(ReuseInput { kind, value: cut(value) })
+            Some(ReuseInput { kind, value: cut(value), digest: None })
         });
         EffectivePolicy {
             backend,
@@ -189,6 +189,7 @@ impl super::V1Policy {
             controls: unknown_controls(),
             limitations: self.limitations.iter().take(TEXTS).map(|text| cut(text)).collect(),
             workspace: None,
+            exposures: Vec::new(),
         }
     }
 }

@@ -33,6 +33,7 @@ pub fn record(n: u64) -> TaskRecord {
             controls: Vec::new(),
             limitations: Vec::new(),
             workspace: None,
+            exposures: Vec::new(),
         },
         outcome: Outcome::Success,
         outcome_detail: None,

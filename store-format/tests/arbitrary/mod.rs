@@ -10,8 +10,8 @@ use isobox_domain::event::{Confirmation, Destination, Event, EventKind, Promoted
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::outcome::{Exit, MemoryScope, Outcome, ResourceUsage};
 use isobox_domain::policy::{
-    BackendChoice, BackendName, EffectivePolicy, NetworkAccess, PathMode, Requirement, ReuseInput, ReuseKind,
-    SandboxPolicy, UnsafeOverride, WorkspaceExposure, WorkspaceKind,
+    BackendChoice, BackendName, EffectivePolicy, Exposure, FileRules, HideRule, NetworkAccess, PathMode, Requirement,
+    ReuseInput, ReuseKind, SandboxPolicy, UnsafeOverride, WorkspaceExposure, WorkspaceKind,
 };
 use isobox_domain::promotion::Selection;
 use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, TaskArtifacts, TaskRecord, WorkspaceFate};
@@ -73,10 +73,22 @@ fn controls() -> impl Strategy<Value = Vec<ControlReport>> {
     })
 }
 
+fn files() -> impl Strategy<Value = FileRules> {
+    let rule = select(vec!["**/.env", "~/.cargo/credentials*", "/opt/?/x"])
+        .prop_map(|text| HideRule::parse(text).expect("a rule"));
+    (vec(rule, 0..3), vec(path(), 0..3), vec(any::<Vec<u8>>(), 0..2))
+        .prop_map(|(hide, protected, unsafe_shown)| FileRules { hide, protected, unsafe_shown })
+}
+
+fn exposure() -> impl Strategy<Value = Exposure> {
+    (text(), select(Control::ALL.to_vec()), text()).prop_map(|(what, control, why)| Exposure { what, control, why })
+}
+
 fn asked() -> impl Strategy<Value = SandboxPolicy> {
     let choice =
         prop_oneof![Just(BackendChoice::Auto), select(BackendName::ALL.to_vec()).prop_map(BackendChoice::Named)];
-    let input = (select(ReuseKind::ALL.to_vec()), text()).prop_map(|(kind, value)| ReuseInput { kind, value });
+    let input = (select(ReuseKind::ALL.to_vec()), text(), option::of(id()))
+        .prop_map(|(kind, value, digest)| ReuseInput { kind, value, digest });
     (
         choice,
         select(NetworkAccess::ALL.to_vec()),
@@ -87,9 +99,10 @@ fn asked() -> impl Strategy<Value = SandboxPolicy> {
         vec(input, 0..3),
         vec(select(Requirement::all().collect::<Vec<_>>()), 0..3),
         subsequence(UnsafeOverride::ALL.to_vec(), 0..=UnsafeOverride::ALL.len()),
+        files(),
     )
         .prop_map(
-            |(backend, network, network_allow, path_mode, workspace, read, reuse_inputs, require, overrides)| {
+            |(backend, network, network_allow, path_mode, workspace, read, reuse_inputs, require, overrides, files)| {
                 SandboxPolicy {
                     backend,
                     network,
@@ -100,6 +113,7 @@ fn asked() -> impl Strategy<Value = SandboxPolicy> {
                     reuse_inputs,
                     require: require.into_iter().collect(),
                     unsafe_overrides: overrides,
+                    files,
                 }
             },
         )
@@ -107,15 +121,22 @@ fn asked() -> impl Strategy<Value = SandboxPolicy> {
 
 pub(crate) fn policy() -> impl Strategy<Value = EffectivePolicy> {
     let workspaces = [None, Some(WorkspaceKind::Copy), Some(WorkspaceKind::Overlay)];
-    (select(BackendName::ALL.to_vec()), asked(), controls(), vec(text(), 0..3), select(workspaces.to_vec())).prop_map(
-        |(backend, asked, controls, limitations, workspace)| EffectivePolicy {
+    (
+        select(BackendName::ALL.to_vec()),
+        asked(),
+        controls(),
+        vec(text(), 0..3),
+        select(workspaces.to_vec()),
+        vec(exposure(), 0..2),
+    )
+        .prop_map(|(backend, asked, controls, limitations, workspace, exposures)| EffectivePolicy {
             backend,
             asked,
             controls,
             limitations,
             workspace,
-        },
-    )
+            exposures,
+        })
 }
 
 fn command() -> impl Strategy<Value = Vec<RecordedArgument>> {

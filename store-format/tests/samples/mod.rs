@@ -11,8 +11,8 @@ use isobox_domain::git_oid::GitOid;
 use isobox_domain::log::{LeafKind, LogLeaf, TreeHash, TreeHead};
 use isobox_domain::outcome::{Exit, MemoryScope, Outcome, ResourceUsage};
 use isobox_domain::policy::{
-    BackendChoice, BackendName, EffectivePolicy, NetworkAccess, PathMode, Requirement, ReuseInput, ReuseKind,
-    SandboxPolicy, UnsafeOverride, WorkspaceExposure,
+    BackendChoice, BackendName, EffectivePolicy, Exposure, FileRules, HideRule, NetworkAccess, PathMode, Requirement,
+    ReuseInput, ReuseKind, SandboxPolicy, UnsafeOverride, WorkspaceExposure,
 };
 use isobox_domain::promotion::Selection;
 use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, TaskArtifacts, TaskRecord, WorkspaceFate};
@@ -54,7 +54,7 @@ pub(crate) fn policy() -> EffectivePolicy {
             path_mode: PathMode::Inherited,
             workspace: WorkspaceExposure::ReadOnly,
             read: vec![b"/opt/go".to_vec(), b"/opt/\xff".to_vec()],
-            reuse_inputs: ReuseKind::ALL.map(|kind| ReuseInput { kind, value: "välue".into() }).to_vec(),
+            reuse_inputs: ReuseKind::ALL.map(|kind| ReuseInput { kind, value: "välue".into(), digest: None }).to_vec(),
             ..SandboxPolicy::default()
         },
         controls: vec![
@@ -73,6 +73,28 @@ pub(crate) fn policy() -> EffectivePolicy {
         ],
         limitations: vec!["The host kernel is shared.".into()],
         workspace: None,
+        exposures: Vec::new(),
+    }
+}
+
+/// A policy with every field about files and what is exposed.
+pub(crate) fn policy_of_files() -> EffectivePolicy {
+    let bare = bare_policy();
+    let input = ReuseInput { kind: ReuseKind::EnvVar, value: "API_TOKEN".into(), digest: Some(id(7)) };
+    let files = FileRules {
+        hide: ["~/.cargo/credentials*", "**/.env"].map(|rule| HideRule::parse(rule).expect("a rule")).to_vec(),
+        protected: vec![path(b".github"), path(b".isobox")],
+        unsafe_shown: vec![b"/home/ana/.aws".to_vec()],
+    };
+    let exposure = Exposure {
+        what: "env_var=API_TOKEN".into(),
+        control: Control::Credentials,
+        why: "the workload has the value of API_TOKEN".into(),
+    };
+    EffectivePolicy {
+        asked: SandboxPolicy { reuse_inputs: vec![input], files, ..bare.asked },
+        exposures: vec![exposure],
+        ..bare
     }
 }
 
@@ -97,6 +119,7 @@ pub(crate) fn bare_policy() -> EffectivePolicy {
         controls: vec![],
         limitations: vec![],
         workspace: None,
+        exposures: Vec::new(),
     }
 }
 

@@ -4,21 +4,24 @@ use super::PolicyProblem;
 use super::field::{Field, Read};
 use super::suggestion::nearest;
 use super::tree::{Key, Node, Value, shown};
+use isobox_domain::policy::hide;
 use isobox_domain::policy::read::expand_home;
 use isobox_domain::policy::{
-    BackendChoice, BackendName, NetworkAccess, PathMode, Requirement, Requirements, TaskLimit, ToolCalls, ViewLimit,
-    WorkspaceExposure, WrittenPolicy,
+    BackendChoice, BackendName, HideRule, NetworkAccess, PathMode, Requirement, Requirements, ReuseInput, ReuseKind,
+    TaskLimit, ToolCalls, ViewLimit, WorkspaceExposure, WrittenPolicy,
 };
 use isobox_domain::preflight::PreflightRule;
+use isobox_domain::repo_path::RepoPath;
 
 /// Every key: the sections, and the keys in them. The keys that are no section are in the section without a name.
-const KEYS: [(&str, &[&str]); 11] = [
-    ("", &["api_version", "kind", "runtime_backend", "require"]),
+const KEYS: [(&str, &[&str]); 12] = [
+    ("", &["api_version", "kind", "runtime_backend", "reuse_inputs", "require"]),
     ("tool_call", &["enabled"]),
     ("development_environment", &["path_mode"]),
     ("workspace_source", &["kind"]),
     ("network", &["default", "allow"]),
-    ("filesystem", &["expose_workspace", "read"]),
+    ("filesystem", &["expose_workspace", "read", "hide"]),
+    ("workspace", &["protected"]),
     ("credentials", &["default"]),
     ("preflight", &["rules"]),
     ("promotion", &["mode"]),
@@ -128,6 +131,9 @@ fn written(file: &File<'_>, found: &mut Mistakes) -> WrittenPolicy {
         workspace: found.key(file.field("filesystem", "expose_workspace"), |field| field.one_of(&exposures)),
         read: found.key(file.field("filesystem", "read"), read_paths),
         require: found.key(file.field("", "require"), require),
+        hide: found.key(file.field("filesystem", "hide"), hide_rules),
+        protected: found.key(file.field("workspace", "protected"), protected),
+        reuse_inputs: found.key(file.field("", "reuse_inputs"), reuse_inputs),
         preflight: found.key(file.field("preflight", "rules"), preflight),
         views: found.key(file.field("records", "views"), views),
         tasks: found.key(file.field("tasks", "max"), task_limit),
@@ -165,6 +171,61 @@ fn read_path(item: Field<'_>) -> Read<Vec<u8>> {
         Ok(_) => Ok(path),
         Err(refusal) => Err(PolicyProblem::at(item.node.position, refusal.to_string())
             .with_hint(Some("write an absolute path, or one that begins with `~/`".to_owned()))),
+    }
+}
+
+fn hide_rules(field: Field<'_>) -> Read<Vec<HideRule>> {
+    let rule = |item: Field<'_>| {
+        HideRule::parse(item.text()?).map_err(|error| {
+            PolicyProblem::at(item.node.position, error.to_string()).with_hint(Some(hide::ADVICE.to_owned()))
+        })
+    };
+    field.items()?.into_iter().map(rule).collect()
+}
+
+fn protected(field: Field<'_>) -> Read<Vec<RepoPath>> {
+    let path = |item: Field<'_>| {
+        let text = item.text()?;
+        RepoPath::parse(text.trim_end_matches('/')).map_err(|error| {
+            PolicyProblem::at(item.node.position, format!("`{}` is no path of a workspace: {error}", shown(text)))
+                .with_hint(Some("write a path below the root of the repository, such as `.github`".to_owned()))
+        })
+    };
+    field.items()?.into_iter().map(path).collect()
+}
+
+fn reuse_inputs(field: Field<'_>) -> Read<Vec<ReuseInput>> {
+    field.items()?.into_iter().map(reuse_input).collect()
+}
+
+fn reuse_input(item: Field<'_>) -> Read<ReuseInput> {
+    let text = item.text()?;
+    let kinds = ReuseKind::ALL.map(ReuseKind::name);
+    let refuse =
+        |problem: String, hint: String| Err(PolicyProblem::at(item.node.position, problem).with_hint(Some(hint)));
+    let Some((kind, value)) = text.split_once('=').filter(|(_, value)| !value.is_empty()) else {
+        return refuse(format!("`{}` is no KIND=VALUE", shown(text)), format!("KIND is one of {}", kinds.join(", ")));
+    };
+    let Some(known) = ReuseKind::ALL.into_iter().find(|known| known.name() == kind) else {
+        let meant = nearest(kind, kinds)
+            .map_or_else(|| format!("write one of {}", kinds.join(", ")), |meant| format!("did you mean `{meant}`?"));
+        return refuse(format!("`{}` is no kind of reuse input", shown(kind)), meant);
+    };
+    let is_path = matches!(known, ReuseKind::Path | ReuseKind::LocalIntegration)
+        || (known == ReuseKind::HostBinary && value.contains('/'));
+    match known {
+        // A value in a file that is committed would be no secret, and the same for everybody.
+        ReuseKind::EnvVar if value.contains('=') => refuse(
+            format!("`{}` has a value", shown(text)),
+            "name the variable alone: its value is the caller's".to_owned(),
+        ),
+        _ if is_path => match expand_home(value.as_bytes(), Some(b"/")) {
+            Ok(_) => Ok(ReuseInput { kind: known, value: value.to_owned(), digest: None }),
+            Err(refusal) => {
+                refuse(refusal.to_string(), "write an absolute path, or one that begins with `~/`".to_owned())
+            }
+        },
+        _ => Ok(ReuseInput { kind: known, value: value.to_owned(), digest: None }),
     }
 }
 

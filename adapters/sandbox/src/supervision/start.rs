@@ -101,8 +101,8 @@ fn bring_up(
     })?;
     let Young { child, control, stdin, stdout, stderr, written } = young;
     let mount = mount.clone();
-    let (stdin, terminal) = (Some(stdin), None);
-    Ok(RunningSandbox { child, stage, control, stdin, stdout, stderr, terminal, signals, mount, written })
+    let (stdin, terminal, made) = (Some(stdin), None, Vec::new());
+    Ok(RunningSandbox { child, stage, control, stdin, stdout, stderr, terminal, signals, mount, written, made })
 }
 
 /// A Sandbox on its way up.

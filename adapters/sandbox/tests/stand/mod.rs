@@ -4,8 +4,8 @@
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::policy::{Capabilities, EffectivePolicy, SandboxPolicy};
 use isobox_ports::{
-    Content, Ending, Filled, Flow, LaunchError, LaunchRequest, MemorySize, Overlay, OverlayKind, RuntimeBackend,
-    Sandbox, Streams, WorkspaceMount,
+    Content, Ending, Exposed, Filled, Flow, LaunchError, LaunchRequest, MemorySize, Overlay, OverlayKind,
+    RuntimeBackend, Sandbox, Streams, WorkspaceMount,
 };
 use libtest_mimic::Failed;
 use std::os::unix::fs::PermissionsExt;
@@ -52,6 +52,7 @@ impl Streams for Heard {
 pub(crate) struct Stand<'a> {
     backend: &'a dyn RuntimeBackend,
     pub(crate) policy: SandboxPolicy,
+    pub(crate) exposed: Exposed,
     pub(crate) mount: WorkspaceMount,
     workspace: TempDir,
 }
@@ -60,7 +61,7 @@ impl<'a> Stand<'a> {
     pub(crate) fn new(backend: &'a dyn RuntimeBackend) -> Result<Self, Failed> {
         let workspace = TempDir::new()?;
         let mount = WorkspaceMount::Directory { host_path: workspace.path().to_owned() };
-        Ok(Self { backend, policy: SandboxPolicy::default(), mount, workspace })
+        Ok(Self { backend, policy: SandboxPolicy::default(), exposed: Exposed::default(), mount, workspace })
     }
 
     /// With a Workspace that is an overlay with one lower directory, which is empty.
@@ -108,6 +109,7 @@ impl<'a> Stand<'a> {
             controls: capabilities.controls,
             limitations: capabilities.limitations,
             workspace: None,
+            exposures: Vec::new(),
         };
         let request = LaunchRequest {
             command: &command,
@@ -116,6 +118,7 @@ impl<'a> Stand<'a> {
             working_directory: None,
             caller_path: None,
             terminal: None,
+            exposed: &self.exposed,
         };
         self.backend.launch(&request, &mut || Filled::Whole)
     }

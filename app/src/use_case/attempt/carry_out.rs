@@ -11,8 +11,8 @@ use isobox_domain::outcome::Outcome;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
 use isobox_domain::timings::Phase;
 use isobox_ports::{
-    Attempt, Filled, LaidOut, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, TerminalRequest, WorkspaceMount, WorkspaceRequest,
-    Workspaces,
+    Attempt, Filled, LaidOut, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, TerminalRequest, WorkspaceMount,
+    WorkspaceRequest, Workspaces,
 };
 use std::error::Error;
 
@@ -137,6 +137,7 @@ fn launch(
         working_directory: record.source.working_directory.as_ref(),
         caller_path: request.caller_path.as_deref(),
         terminal,
+        exposed: &request.exposed,
     };
     backend.launch(&request, fill)
 }

@@ -1,9 +1,8 @@
 //! The record as it would be published if isobox were killed right after the attempt began.
 
 use super::{Ports, Retention, TaskRequest};
-use isobox_domain::escape::Escaped;
 use isobox_domain::outcome::{Outcome, ResourceUsage};
-use isobox_domain::policy::{EffectivePolicy, ReuseInput};
+use isobox_domain::policy::EffectivePolicy;
 use isobox_domain::record::{OutputLoss, TaskArtifacts, TaskRecord, WorkspaceFate};
 use isobox_domain::source::WorkspaceSource;
 
@@ -36,24 +35,12 @@ pub(super) fn draft(
         artifacts: TaskArtifacts::default(),
         output_loss: OutputLoss::None,
         workspace: fate(request.retention),
-        warnings: not_exposed(request),
+        warnings: Vec::new(),
         tools: vec![("isobox".to_owned(), env!("CARGO_PKG_VERSION").to_owned())],
         salt: ports.task_ids.salt(),
         parents: follows.map(|earlier| earlier.parent).into_iter().collect(),
         extensions: Vec::new(),
     }
-}
-
-fn not_exposed(request: &TaskRequest) -> Vec<String> {
-    let inputs = request.policy.sandbox.reuse_inputs.iter();
-    let warning = |input: &ReuseInput| {
-        let value = Escaped(input.value.as_bytes());
-        format!(
-            "reuse input {}={value} is recorded only: the workload was given nothing because of it",
-            input.kind.name()
-        )
-    };
-    inputs.map(warning).collect()
 }
 
 // Where a retained Workspace lies is known only when it is retained.

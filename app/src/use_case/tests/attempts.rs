@@ -14,7 +14,7 @@ use isobox_domain::outcome::{Exit, Outcome};
 use isobox_domain::policy::{ProjectPolicy, TaskLimit, WorkspaceChoice, WorkspaceKind};
 use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, WorkspaceFate};
 use isobox_ports::fake::{Line, Performance, Scene};
-use isobox_ports::{Attempts, Content, EndCause, Turns};
+use isobox_ports::{Attempts, Content, EndCause, Exposed, Turns};
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -53,6 +53,7 @@ pub(super) fn request() -> TaskRequest {
         command: WorkloadCommand::parse(vec![b"make".to_vec()]).expect("a command"),
         recorded_command: vec![RecordedArgument { shown: b"make".to_vec(), masked_digest: None }],
         policy: ProjectPolicy::default(),
+        exposed: Exposed::default(),
         retention: Retention::Dispose,
         workspace: WorkspaceChoice::Auto,
         caller_path: None,

@@ -2,8 +2,8 @@
 
 use super::act::{Act, command};
 use crate::{
-    CallerTerminal, Content, Ending, Filled, Flow, LaunchError, LaunchRequest, Overlay, RuntimeBackend, Sandbox,
-    Streams, TerminalRequest, WorkspaceForm, WorkspaceMount,
+    CallerTerminal, Content, Ending, Exposed, Filled, Flow, LaunchError, LaunchRequest, Overlay, RuntimeBackend,
+    Sandbox, Streams, TerminalRequest, WorkspaceForm, WorkspaceMount,
 };
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::policy::{EffectivePolicy, SandboxPolicy};
@@ -92,10 +92,18 @@ impl Stand {
             controls: capabilities.controls,
             limitations: capabilities.limitations,
             workspace: None,
+            exposures: Vec::new(),
         };
         let mount = &self.mount;
-        let working_directory = directory;
-        let request = LaunchRequest { command, policy: &policy, mount, working_directory, caller_path: None, terminal };
+        let request = LaunchRequest {
+            command,
+            policy: &policy,
+            mount,
+            working_directory: directory,
+            caller_path: None,
+            terminal,
+            exposed: &Exposed::default(),
+        };
         let sandbox = self.backend.launch(&request, fill)?;
         if self.filled().is_some() {
             assert_eq!(sandbox.workspace(), *mount);

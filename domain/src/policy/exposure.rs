@@ -1,0 +1,69 @@
+//! What each thing that a person exposes by choice takes from which control.
+
+use super::{ReuseInput, ReuseKind, SandboxPolicy};
+use crate::enforcement::{Control, ControlReport, Enforcement};
+use crate::escape::Escaped;
+use crate::masking;
+
+/// Something that was exposed by choice, and what holds less because of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exposure {
+    /// What was exposed, for people: `local_integration=/run/user/1000/agent.sock`.
+    pub what: String,
+    /// The control that it weakens.
+    pub control: Control,
+    /// What gets past it because of that.
+    pub why: String,
+}
+
+/// What `asked` exposes and what that weakens, in the order in which it was asked for.
+pub fn exposures(asked: &SandboxPolicy) -> Vec<Exposure> {
+    let inputs = asked.reuse_inputs.iter().filter_map(of_input);
+    let shown = asked.files.unsafe_shown.iter().map(|path| Exposure {
+        what: format!("--unsafe-expose {}", Escaped(path)),
+        control: Control::Credentials,
+        why: format!("the workload reads {}, which is never shown otherwise", Escaped(path)),
+    });
+    inputs.chain(shown).collect()
+}
+
+fn of_input(input: &ReuseInput) -> Option<Exposure> {
+    let value = Escaped(input.value.as_bytes());
+    let (control, why) = match input.kind {
+        // What is shown read-only is part of the view, as what `filesystem.read` names is.
+        ReuseKind::HostBinary | ReuseKind::CredentialRef => return None,
+        ReuseKind::Path => (Control::Credentials, format!("the workload reads whatever secrets are in {value}")),
+        ReuseKind::EnvVar if masking::is_secret_name(&input.value) => {
+            (Control::Credentials, format!("the workload has the value of {value}, by its name a secret"))
+        }
+        ReuseKind::EnvVar => {
+            (Control::Environment, format!("the workload has the value of {value}, which the caller chose"))
+        }
+        ReuseKind::LocalIntegration => (
+            Control::Credentials,
+            format!("the workload talks to whoever listens on {value}, with whatever that does for it"),
+        ),
+    };
+    Some(Exposure { what: format!("{}={value}", input.kind.name()), control, why })
+}
+
+/// `report` with what `exposures` take from it.
+pub(super) fn weakened(report: ControlReport, exposures: &[Exposure]) -> ControlReport {
+    let why: Vec<&str> = exposures
+        .iter()
+        .filter(|exposure| exposure.control == report.control)
+        .map(|exposure| exposure.why.as_str())
+        .collect();
+    if why.is_empty() {
+        return report;
+    }
+    let why = why.join("; ");
+    let enforcement = match report.enforcement {
+        Enforcement::Enforced { mechanism } => Enforcement::PartiallyEnforced { mechanism, reason: why },
+        Enforcement::PartiallyEnforced { mechanism, reason } => {
+            Enforcement::PartiallyEnforced { mechanism, reason: format!("{reason}; {why}") }
+        }
+        nothing @ Enforcement::NotEnforced { .. } => nothing,
+    };
+    ControlReport { control: report.control, enforcement }
+}

@@ -1,0 +1,34 @@
+//! What a policy says of files beside what it shows.
+
+use super::hide::HideRule;
+use crate::repo_path::RepoPath;
+
+/// Rules about files of the host and of the Workspace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileRules {
+    /// `filesystem.hide`.
+    pub hide: Vec<HideRule>,
+    /// `workspace.protected`: paths of the Workspace that the workload can neither change nor make.
+    pub protected: Vec<RepoPath>,
+    /// Absolute host paths that are shown read-only though they are never shown otherwise: somebody said so in so many words.
+    pub unsafe_shown: Vec<Vec<u8>>,
+}
+
+impl FileRules {
+    /// Whether nothing is asked for.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Adds what `other` hides and protects; whether that is more than was hidden and protected.
+    pub fn add(&mut self, hide: Option<&[HideRule]>, protected: Option<&[RepoPath]>) -> (bool, bool) {
+        (add(&mut self.hide, hide.unwrap_or_default()), add(&mut self.protected, protected.unwrap_or_default()))
+    }
+}
+
+fn add<T: Clone + PartialEq>(to: &mut Vec<T>, more: &[T]) -> bool {
+    let missing: Vec<T> = more.iter().filter(|one| !to.contains(one)).cloned().collect();
+    let is_more = !missing.is_empty();
+    to.extend(missing);
+    is_more
+}

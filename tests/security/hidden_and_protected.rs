@@ -1,0 +1,172 @@
+//! Promise: what a policy hides cannot be read, and what it protects cannot be changed.
+
+use isobox_tests::{Case, Outcome};
+use std::fs;
+use std::os::unix::fs::symlink;
+
+isobox_tests::promises! {
+    containing: [
+        credentials_below_a_directory_that_is_shown_stay_hidden,
+        files_that_a_rule_hides_cannot_be_read_by_any_name,
+        files_of_the_workspace_that_a_rule_hides_are_neither_read_nor_lost,
+        a_protected_path_cannot_be_changed_made_or_replaced,
+        what_is_made_to_protect_what_is_not_there_leaves_no_trace,
+        a_link_in_what_is_shown_shows_nothing_more,
+        what_is_never_exposed_is_exposed_in_so_many_words_alone,
+    ],
+    host: [
+        the_host_backend_says_that_it_hides_and_protects_nothing,
+    ],
+}
+
+fn run(case: &Case, flags: &[&str], script: &str) -> Outcome {
+    let mut arguments = vec!["run", "--backend", case.backend.name()];
+    arguments.extend(flags);
+    arguments.extend(["--", "sh", "-c", script]);
+    case.project.isobox(&arguments)
+}
+
+fn put(case: &Case, below_home: &str, content: &str) -> String {
+    let path = case.project.home().join(below_home);
+    fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
+    fs::write(&path, content).expect("write");
+    path.display().to_string()
+}
+
+fn credentials_below_a_directory_that_is_shown_stay_hidden(case: &Case) {
+    let config = put(case, ".cargo/config.toml", "plain-17");
+    let token = put(case, ".cargo/credentials.toml", "secret-17");
+    put(case, ".cargo/registry/.netrc", "secret-18");
+    put(case, ".cargo/.ssh/id_ed25519", "secret-19");
+    let cargo = case.project.home().join(".cargo").display().to_string();
+    let script = format!("cat {config}; cat {token}; cat ~/.cargo/config.toml; grep -rs secret {cargo} ~/.cargo; true");
+    let found = run(case, &["--read", &cargo], &script);
+    assert_eq!(found.code, 0, "{found:?}");
+    assert_eq!(found.stdout.matches("plain-17").count(), 2, "{found:?}");
+    assert!(!found.stdout.contains("secret-1"), "{found:?}");
+}
+
+fn files_that_a_rule_hides_cannot_be_read_by_any_name(case: &Case) {
+    put(case, "tools/a/.env", "secret-17");
+    put(case, "tools/keys/signing.pem", "secret-18");
+    put(case, "tools/plain", "plain-17");
+    let tools = case.project.home().join("tools");
+    symlink("a/.env", tools.join("link")).expect("a link");
+    let tools = tools.display().to_string();
+    let attack = format!(
+        "cd {tools}; cat plain link a/.env keys/signing.pem; ls keys; cat /proc/self/root{tools}/a/.env; \
+         mv a/.env b; ln a/.env c; umount a/.env; mount --bind keys /tmp; grep -rs secret . ~/tools; true"
+    );
+    let found = run(case, &["--read", &tools, "--hide", "**/.env", "--hide", "~/tools/keys"], &attack);
+    assert!(found.stdout.contains("plain-17"), "{found:?}");
+    assert!(!found.stdout.contains("secret-1") && !found.stdout.contains("signing"), "{found:?}");
+}
+
+fn files_of_the_workspace_that_a_rule_hides_are_neither_read_nor_lost(case: &Case) {
+    case.project.write(".env", "secret-17\n");
+    case.project.write("deploy/secrets/prod", "secret-18\n");
+    case.project.commit_all("secrets");
+    let attack = "cat .env deploy/secrets/prod; ls deploy/secrets; rm -f .env; mv .env x; echo y > .env; rm -rf deploy; \
+                  mkdir made; echo z > made/.env; grep -rs secret . --exclude-dir=.git; echo done > marker; true";
+    let found = run(case, &["--hide", "**/.env", "--hide", "deploy/secrets"], attack);
+    assert_eq!(found.code, 0, "{found:?}");
+    assert!(!found.stdout.contains("secret-1") && !found.stdout.contains("prod"), "{found:?}");
+    let patch = case.patch();
+    assert!(patch.contains("marker") && !patch.contains("secret"), "{patch}");
+    assert!(!patch.contains("a/.env"), "{patch}");
+}
+
+fn a_protected_path_cannot_be_changed_made_or_replaced(case: &Case) {
+    case.project.write(".github/workflows/ci.yml", "good\n");
+    case.project.write("nested/deep/kept/file", "good\n");
+    case.project.write("Makefile", "good\n");
+    case.project.commit_all("protected");
+    let attack = "echo bad > .github/workflows/ci.yml; echo bad > .github/workflows/new.yml; rm -rf .github; mv .github x; \
+                  mv nested n; mv nested/deep d; rm -rf nested; ln -sf /tmp nested; \
+                  rm -f Makefile; mv Makefile m; echo bad > Makefile; echo bad > m2; mv m2 Makefile; \
+                  mkdir -p .vscode; echo bad > .vscode/tasks.json; mkdir x && mv x .vscode; ln -s /tmp .vscode; \
+                  mkdir -p nested/deep/none/at; echo bad > nested/deep/none/at/all; \
+                  chmod 777 .vscode .github/workflows; umount .vscode; echo fine > nested/deep/other; true";
+    let flags = [
+        "--protect",
+        ".github",
+        "--protect",
+        "nested/deep/kept",
+        "--protect",
+        "Makefile",
+        "--protect",
+        ".vscode",
+        "--protect",
+        "nested/deep/none/at",
+    ];
+    let found = run(case, &flags, attack);
+    assert_eq!(found.code, 0, "{found:?}");
+    let patch = case.patch();
+    assert!(patch.contains("nested/deep/other"), "{patch}");
+    let changed: Vec<&str> = patch.lines().filter(|line| line.starts_with("diff ")).collect();
+    for kept in [".github", "nested/deep/kept", "Makefile", ".vscode", "nested/deep/none"] {
+        let is_changed = changed.iter().any(|line| line.contains(&format!(" b/{kept}")));
+        assert!(!is_changed, "{kept}: {patch}");
+    }
+}
+
+fn what_is_made_to_protect_what_is_not_there_leaves_no_trace(case: &Case) {
+    let found = run(case, &["--protect", ".vscode", "--protect", "src/none/at/all"], "echo x > made; ls -a");
+    assert_eq!(found.code, 0, "{found:?}");
+    let record = case.record();
+    assert_eq!(record["result"]["changes"]["not_captured"], 0, "{record:#}");
+    assert_eq!(record["result"]["changes"]["added"], 1, "{record:#}");
+    assert_eq!(record["effective_policy"]["protected"][0], ".vscode", "{record:#}");
+}
+
+fn a_link_in_what_is_shown_shows_nothing_more(case: &Case) {
+    let secret = put(case, "elsewhere/secret", "secret-17");
+    put(case, "shown/plain", "plain-17");
+    let shown = case.project.home().join("shown");
+    symlink(&secret, shown.join("absolute")).expect("a link");
+    symlink("../elsewhere", shown.join("relative")).expect("a link");
+    let shown = shown.display().to_string();
+    let script =
+        format!("cd {shown}; cat plain absolute relative/secret; cd ~/shown; cat absolute relative/secret; true");
+    let found = run(case, &["--reuse-input", &format!("path={shown}")], &script);
+    assert!(found.stdout.contains("plain-17") && !found.stdout.contains("secret-17"), "{found:?}");
+}
+
+fn what_is_never_exposed_is_exposed_in_so_many_words_alone(case: &Case) {
+    let secret = put(case, ".aws/credentials", "secret-17");
+    let aws = case.project.home().join(".aws").display().to_string();
+    let home = case.project.home().display().to_string();
+    let socket_directory = "/run";
+    for path in ["/", "/proc", "/sys", "/dev", socket_directory, &home, &aws, &secret] {
+        for flag in ["--read", "--reuse-input"] {
+            let path = if flag == "--read" { path.to_owned() } else { format!("path={path}") };
+            let refused = run(case, &[flag, &path], "echo started");
+            assert_eq!((refused.code, refused.stdout.as_str()), (125, ""), "{flag} {path}: {refused:?}");
+        }
+    }
+    for path in ["/", "/proc/self", "/sys", "/dev"] {
+        let refused = run(case, &["--unsafe-expose", path], "echo started");
+        assert_eq!((refused.code, refused.stdout.as_str()), (125, ""), "{path}: {refused:?}");
+    }
+    let exposed = run(case, &["--unsafe-expose", &aws], &format!("cat {secret}"));
+    assert_eq!((exposed.code, exposed.stdout.as_str()), (0, "secret-17"), "{exposed:?}");
+    assert!(exposed.stderr.contains("UNSAFE") && exposed.stderr.contains(".aws"), "{exposed:?}");
+    let policy = &case.record()["effective_policy"];
+    assert!(
+        policy["filesystem"]["unsafe_exposed"][0].as_str().is_some_and(|path| path.ends_with(".aws")),
+        "{policy:#}"
+    );
+    assert_eq!(policy["enforcement"]["credentials"]["status"], "partially_enforced", "{policy:#}");
+    // What is beside it in the home directory is shown without what is never shown.
+    let home_shown = run(case, &["--unsafe-expose", &home], &format!("ls -a {home}; cat {secret}"));
+    assert!(home_shown.stdout.contains(".aws") && !home_shown.stdout.contains("secret-17"), "{home_shown:?}");
+}
+
+fn the_host_backend_says_that_it_hides_and_protects_nothing(case: &Case) {
+    let found = run(case, &["--hide", "**/.env", "--protect", ".github"], "true");
+    assert_eq!(found.code, 0, "{found:?}");
+    let limitations = case.record()["effective_policy"]["limitations"].to_string();
+    for key in ["filesystem.hide", "workspace.protected"] {
+        assert!(limitations.contains(&format!("`{key}` is not enforced")), "{limitations}");
+    }
+}
