@@ -26,6 +26,7 @@ pub(crate) use update::{build, with_publisher, with_update_ports};
 pub(crate) use upkeep::give_way;
 
 pub(crate) use isobox_git::Kind;
+pub(crate) use isobox_host::PrivateCopies;
 
 use crate::cli::Place;
 use crate::failure::{Failure, FailureKind};

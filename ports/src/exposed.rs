@@ -28,7 +28,7 @@ pub enum Place {
 pub enum Access {
     /// Read. Whoever listens on a socket can be talked to.
     ReadOnly,
-    /// Write as well: what is shown is isobox's own, and holds nothing that anybody else needs.
+    /// Write as well: a copy is shown, and nobody keeps what becomes of it.
     ReadWrite,
 }
 

@@ -32,6 +32,8 @@ const EXPOSURES: Names<'_, WorkspaceExposure> =
     &[("read_write", WorkspaceExposure::ReadWrite), ("read_only", WorkspaceExposure::ReadOnly)];
 const WORKSPACES: Names<'_, WorkspaceKind> =
     &[(WorkspaceKind::Copy.name(), WorkspaceKind::Copy), (WorkspaceKind::Overlay.name(), WorkspaceKind::Overlay)];
+/// What becomes of the changes of a private copy.
+const DISCARDED: &str = "discard";
 const ENFORCED: &str = "enforced";
 const PARTIALLY_ENFORCED: &str = "partially_enforced";
 const NOT_ENFORCED: &str = "not_enforced";
@@ -125,6 +127,12 @@ fn encode_asked(map: &mut MapEncoder, asked: &SandboxPolicy) {
 
 /// Each field where it has something.
 fn encode_files(map: &mut MapEncoder, files: &FileRules) {
+    if !files.write.is_empty() {
+        let write = map.field(8).array(files.write.len());
+        files.write.iter().for_each(|path| {
+            write.array(2).bytes(path).text(DISCARDED);
+        });
+    }
     if !files.hide.is_empty() {
         let hide = map.field(9).array(files.hide.len());
         files.hide.iter().for_each(|rule| {
@@ -154,6 +162,7 @@ fn decode_asked(decoder: &mut Decoder<'_>) -> Result<SandboxPolicy, DecodeError>
         read: map.need(5, "the readable directories")?.list(|item| item.bytes().map(<[u8]>::to_vec))?,
         reuse_inputs: map.need(6, "the reuse inputs")?.list(decode_reuse_input)?,
         files: FileRules {
+            write: map.find(8)?.map(|found| found.list(decode_write)).transpose()?.unwrap_or_default(),
             hide: map.find(9)?.map(|found| found.list(decode_hide)).transpose()?.unwrap_or_default(),
             protected: map.find(10)?.map(|found| found.list(Decoder::path)).transpose()?.unwrap_or_default(),
             unsafe_shown: Vec::new(),
@@ -177,6 +186,13 @@ fn decode_reuse_input(decoder: &mut Decoder<'_>) -> Result<ReuseInput, DecodeErr
     let (kind, value) = (decoder.named(&kinds, "a kind of reuse input")?, decoder.text()?.to_owned());
     let digest = (length == 3).then(|| decoder.id()).transpose()?;
     Ok(ReuseInput { kind, value, digest })
+}
+
+fn decode_write(decoder: &mut Decoder<'_>) -> Result<Vec<u8>, DecodeError> {
+    decoder.array_of(2, "a path and what becomes of its changes")?;
+    let path = decoder.bytes()?.to_vec();
+    decoder.named(&[(DISCARDED, ())], "what becomes of changes")?;
+    Ok(path)
 }
 
 fn decode_hide(decoder: &mut Decoder<'_>) -> Result<HideRule, DecodeError> {

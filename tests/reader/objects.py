@@ -240,7 +240,7 @@ def exposure(value):
 ASKED = fields({
     0: one_of("auto", *BACKENDS), 1: one_of("deny", "inherited"), 2: list_of(text), 3: one_of("backend_default", "inherited"),
     4: one_of("read_write", "read_only"), 5: list_of(data), 6: list_of(reuse_input),
-    may(9): some_of(text), may(10): some_of(path),
+    may(8): some_of(pair(data, one_of("discard"))), may(9): some_of(text), may(10): some_of(path),
     may(12): in_order(CONTROLS), may(13): in_order(("backend", "path_mode", "network", "workspace")), may(14): some_of(data),
 })
 

@@ -12,6 +12,7 @@ isobox_tests::promises! {
         a_protected_path_cannot_be_changed_made_or_replaced,
         what_is_made_to_protect_what_is_not_there_leaves_no_trace,
         a_link_in_what_is_shown_shows_nothing_more,
+        what_may_be_written_is_a_copy_that_nobody_keeps,
         what_is_never_exposed_is_exposed_in_so_many_words_alone,
     ],
     host: [
@@ -130,6 +131,24 @@ fn a_link_in_what_is_shown_shows_nothing_more(case: &Case) {
         format!("cd {shown}; cat plain absolute relative/secret; cd ~/shown; cat absolute relative/secret; true");
     let found = run(case, &["--reuse-input", &format!("path={shown}")], &script);
     assert!(found.stdout.contains("plain-17") && !found.stdout.contains("secret-17"), "{found:?}");
+}
+
+fn what_may_be_written_is_a_copy_that_nobody_keeps(case: &Case) {
+    let file = put(case, "state/deep/file", "before-17\n");
+    put(case, "state/.netrc", "secret-17\n");
+    let state = case.project.home().join("state").display().to_string();
+    let script = format!(
+        "cat {file}; echo after > {file}; cat ~/state/deep/file; rm -r {state}/deep; mkdir -m 0 {state}/locked; \
+         cat ~/state/.netrc; ls -a ~/state"
+    );
+    for flags in [["--write".to_owned(), state.clone()], ["--reuse-input".to_owned(), format!("path={state}:rw")]] {
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        let found = run(case, &flags, &script);
+        assert_eq!(found.stdout, "before-17\nafter\n.\n..\nlocked\n", "{found:?}");
+        assert_eq!(fs::read_to_string(&file).expect("read"), "before-17\n");
+        let left = fs::read_dir(case.project.home().join(".local/state/isobox/private")).expect("a directory").count();
+        assert_eq!(left, 0, "copies stay");
+    }
 }
 
 fn what_is_never_exposed_is_exposed_in_so_many_words_alone(case: &Case) {

@@ -61,12 +61,17 @@ impl Exposing<'_> {
         variable: &dyn Fn(&str) -> Option<Vec<u8>>,
     ) -> Result<Exposed, ExposingError> {
         asked.read = self.paths.resolve(&asked.read)?;
+        asked.files.write = self.paths.resolve(&asked.files.write)?;
         for path in &mut asked.files.unsafe_shown {
             *path = self.paths.resolve_unsafe(path)?;
         }
         let mut exposed = Exposed::default();
         for path in asked.read.iter().chain(&asked.files.unsafe_shown) {
             exposed.shown.push(self.shown(Path::new(OsStr::from_bytes(path)), &[]));
+        }
+        for path in &asked.files.write {
+            let shown = self.shown(Path::new(OsStr::from_bytes(path)), &[]);
+            exposed.shown.push(Shown { access: Access::ReadWrite, ..shown });
         }
         for input in &asked.reuse_inputs {
             self.add(input, &asked.files.unsafe_shown, variable, &mut exposed)?;
@@ -98,9 +103,14 @@ impl Exposing<'_> {
 
     fn path(&self, input: &ReuseInput) -> Result<Shown, ExposingError> {
         let written = input.value.as_bytes();
+        let (written, access) = match (written.strip_suffix(b":rw"), written.strip_suffix(b":ro")) {
+            (Some(path), _) => (path, Access::ReadWrite),
+            (None, Some(path)) => (path, Access::ReadOnly),
+            (None, None) => (written, Access::ReadOnly),
+        };
         let resolved = self.paths.resolve_one(written)?;
         let links = self.absolute(written);
-        Ok(self.shown(Path::new(OsStr::from_bytes(&resolved)), links.as_slice()))
+        Ok(Shown { access, ..self.shown(Path::new(OsStr::from_bytes(&resolved)), links.as_slice()) })
     }
 
     /// As it is written, links not resolved.

@@ -11,6 +11,7 @@ mod installation;
 mod mask_key;
 mod policy;
 mod policy_pins;
+mod private_copies;
 mod private_file;
 mod project_files;
 mod read_paths;
@@ -28,6 +29,7 @@ pub use policy::{
     YamlUserPolicy, default_policy_text, parse_policy, policy_schema,
 };
 pub use policy_pins::FsPolicyPins;
+pub use private_copies::PrivateCopies;
 pub use private_file::PrivateFileError;
 pub use project_files::FsProjectFiles;
 pub use read_paths::{ReadPathError, ReadPaths};

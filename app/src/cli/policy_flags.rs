@@ -27,6 +27,10 @@ pub(crate) struct PolicyFlags {
     /// A host file or directory to show read-only, e.g. a toolchain; repeatable (policy key `filesystem.read`)
     #[arg(long, value_name = "PATH")]
     pub(crate) read: Vec<PathBuf>,
+    /// A host file or directory of which the workload has a copy to change, thrown away afterwards; repeatable (policy key
+    /// `filesystem.write`)
+    #[arg(long, value_name = "PATH")]
+    pub(crate) write: Vec<PathBuf>,
     /// Files that stay hidden in the workspace and in what is shown, by pattern; repeatable (policy key `filesystem.hide`)
     #[arg(long, value_name = "PATTERN", value_parser = parse_hide)]
     pub(crate) hide: Vec<HideRule>,

@@ -16,7 +16,7 @@ use crate::use_case::effective_policy::require_within;
 use crate::use_case::laps::Laps;
 use crate::use_case::open_tasks;
 use crate::use_case::select::Selected;
-use crate::wiring::{Project, Store, stopwatch};
+use crate::wiring::{PrivateCopies, Project, Store, stopwatch};
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::content::ContentId;
 use isobox_domain::escape::Escaped;
@@ -46,7 +46,8 @@ pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<Exit
     if arguments.place.source.is_none() {
         require_here(&project).map_err(cannot)?;
     }
-    let (mut policy, exposed) = policy(console, &project, arguments, record)?;
+    // The copies are there as long as the attempt is.
+    let (mut policy, (exposed, _copies)) = policy(console, &project, arguments, record)?;
     apply_turn(&project, arguments.turn, &mut policy)?;
     let telling = telling(console, &project, &policy, &arguments.telling)?;
     laps.end(Phase::Policy);
@@ -120,7 +121,7 @@ fn policy(
     project: &Project,
     arguments: &RerunArguments,
     record: &TaskRecord,
-) -> Result<(ProjectPolicy, Exposed), Failure> {
+) -> Result<(ProjectPolicy, (Exposed, Option<PrivateCopies>)), Failure> {
     let flag = arguments.trust;
     let mut now = match record.kind {
         SandboxKind::ToolCall => tool_policy(console, project, flag)?,
@@ -131,6 +132,9 @@ fn policy(
     for more in [&now.sandbox.require, &arguments.require.requirements()] {
         policy.sandbox.require.add(more);
     }
+    // Neither does to hide and to protect more.
+    let (hide, protected) = (&now.sandbox.files.hide, &now.sandbox.files.protected);
+    policy.sandbox.files.add(Some(hide), Some(protected));
     let refused = |failure: Failure| failure.while_doing(preflight_of(record.kind));
     // Meanwhile the user's own policy may have become narrower.
     require_within(&project.user_policy(), &policy).map_err(refused)?;

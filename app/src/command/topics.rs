@@ -121,6 +121,8 @@ for it. Its keys:
   filesystem.expose_workspace        how the workspace is mounted
   filesystem.read                    host files and directories to show,
                                      read-only
+  filesystem.write                   those of which the workload has a copy to
+                                     change, thrown away afterwards
   filesystem.hide                    patterns of what stays hidden
   workspace.protected                paths of the workspace that cannot be
                                      changed or made

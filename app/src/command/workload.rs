@@ -172,6 +172,9 @@ fn apply(flags: PolicyFlags, asked: &mut SandboxPolicy) -> Result<Vec<Variable>,
     for path in flags.read {
         asked.read.push(typed(path)?.into_os_string().into_vec());
     }
+    for path in flags.write {
+        asked.files.write.push(typed(path)?.into_os_string().into_vec());
+    }
     for path in flags.unsafe_expose {
         asked.files.unsafe_shown.push(typed(path)?.into_os_string().into_vec());
     }
@@ -255,7 +258,8 @@ pub(super) struct Witness<'a> {
 fn execute(witness: Witness<'_>, project: &Project, wanted: Wanted) -> Result<ExitCode, Failure> {
     let Wanted { kind, command, mut policy, given, retention, workspace, patience, uncommitted, timekeeping } = wanted;
     let refused = |failure: Failure| failure.while_doing(preflight_of(kind));
-    let exposed = project.exposed(&mut policy.sandbox, &given).map_err(refused)?;
+    // The copies are there as long as the attempt is.
+    let (exposed, _copies) = project.exposed(&mut policy.sandbox, &given).map_err(refused)?;
     tell_of_unsafe(witness.console, &policy.sandbox);
     let store = prepare(witness.console, project, policy.views)?;
     witness.laps.end(Phase::Store);

@@ -119,6 +119,7 @@ fn effective_policy(policy: &EffectivePolicy) -> Value {
         "filesystem": {
             "expose_workspace": asked.workspace.name(),
             "read": asked.read.iter().map(|path| bytes(path)).collect::<Vec<_>>(),
+            "write": asked.files.write.iter().map(|path| bytes(path)).collect::<Vec<_>>(),
             "hide": asked.files.hide.iter().map(HideRule::as_str).collect::<Vec<_>>(),
             "unsafe_exposed": asked.files.unsafe_shown.iter().map(|path| bytes(path)).collect::<Vec<_>>(),
         },

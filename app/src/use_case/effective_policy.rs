@@ -73,6 +73,7 @@ fn is_written(written: &WrittenPolicy, key: &str) -> bool {
         "filesystem.expose_workspace" => written.workspace.is_some(),
         "filesystem.read" => written.read.is_some(),
         "require" => written.require.is_some(),
+        "filesystem.write" => written.write.is_some(),
         "filesystem.hide" => written.hide.is_some(),
         "workspace.protected" => written.protected.is_some(),
         "reuse_inputs" => written.reuse_inputs.is_some(),

@@ -6,11 +6,16 @@ use crate::use_case::trusted_policy;
 use isobox_domain::escape::Escaped;
 use isobox_domain::policy::{ReuseKind, SandboxPolicy, read};
 use isobox_git::GixRepository;
-use isobox_host::{Directories, Exposing, FsPolicyPins, MaskKey, ReadPaths, YamlPolicySource, YamlUserPolicy};
-use isobox_ports::{Exposed, PolicyPins, PolicySource};
+use isobox_host::{
+    Directories, Exposing, FsPolicyPins, MaskKey, PrivateCopies, ReadPaths, YamlPolicySource, YamlUserPolicy,
+};
+use isobox_ports::{Access, Exposed, PolicyPins, PolicySource};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+
+/// Where copies that a workload may change lie in the user's state directory.
+const PRIVATE_COPIES: &str = "private";
 
 /// A variable and its value.
 pub(crate) type Variable = (String, Vec<u8>);
@@ -34,9 +39,18 @@ impl Project {
 
     /// What `asked` exposes of this host, its paths resolved in place and its variables with the digests of their values.
     /// `given` are values that were typed; others are the caller's own.
-    pub(crate) fn exposed(&self, asked: &mut SandboxPolicy, given: &[Variable]) -> Result<Exposed, Failure> {
-        if asked.read.is_empty() && asked.reuse_inputs.is_empty() && asked.files.unsafe_shown.is_empty() {
-            return Ok(Exposed::default());
+    pub(crate) fn exposed(
+        &self,
+        asked: &mut SandboxPolicy,
+        given: &[Variable],
+    ) -> Result<(Exposed, Option<PrivateCopies>), Failure> {
+        let files = &asked.files;
+        if asked.read.is_empty()
+            && asked.reuse_inputs.is_empty()
+            && files.write.is_empty()
+            && files.unsafe_shown.is_empty()
+        {
+            return Ok((Exposed::default(), None));
         }
         let paths = exposable(&self.directories, &self.repository, &self.location);
         let caller_path = std::env::var_os("PATH").unwrap_or_default().into_vec();
@@ -45,13 +59,30 @@ impl Project {
             typed.or_else(|| std::env::var_os(name).map(OsString::into_vec))
         };
         let exposing = Exposing { paths: &paths, caller_path: &caller_path };
-        let exposed = exposing.resolve(asked, &variable).map_err(|error| {
+        let mut exposed = exposing.resolve(asked, &variable).map_err(|error| {
             let hint = error.hint();
             let failure = Failure::new(FailureKind::Policy, error.to_string()).because(error);
             Failure { hint: hint.map(str::to_owned), ..failure }
         })?;
         self.digest_variables(asked, &exposed)?;
-        Ok(exposed)
+        let copies = self.copy(&mut exposed)?;
+        Ok((exposed, copies))
+    }
+
+    /// Puts a copy in the place of everything that may be written.
+    fn copy(&self, exposed: &mut Exposed) -> Result<Option<PrivateCopies>, Failure> {
+        if exposed.shown.iter().all(|shown| shown.access == Access::ReadOnly) {
+            return Ok(None);
+        }
+        let failed = |error: std::io::Error| {
+            Failure::new(FailureKind::General, "make private copies of what the workload may write").because(error)
+        };
+        let root = self.directories.state().map_err(super::unusable_directory)?.join(PRIVATE_COPIES);
+        let mut copies = PrivateCopies::begin(&root).map_err(failed)?;
+        for shown in exposed.shown.iter_mut().filter(|shown| shown.access == Access::ReadWrite) {
+            shown.source = copies.copy(&shown.source, &exposed.hidden).map_err(failed)?;
+        }
+        Ok(Some(copies))
     }
 
     fn digest_variables(&self, asked: &mut SandboxPolicy, exposed: &Exposed) -> Result<(), Failure> {

@@ -32,6 +32,9 @@ impl ProjectPolicy {
         if !own.files.unsafe_shown.iter().all(|path| known.files.unsafe_shown.contains(path)) {
             keys.push("filesystem.read");
         }
+        if !own.files.write.iter().all(|path| known.files.write.iter().any(|shown| contains(shown, path))) {
+            keys.push("filesystem.write");
+        }
         if !known.files.hide.iter().all(|rule| own.files.hide.contains(rule)) {
             keys.push("filesystem.hide");
         }
@@ -47,7 +50,9 @@ impl ProjectPolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{BackendChoice, BackendName, NetworkAccess, PathMode, WorkspaceExposure};
+    use crate::content::ContentId;
+    use crate::policy::{BackendChoice, BackendName, HideRule, NetworkAccess, PathMode, ReuseKind, WorkspaceExposure};
+    use crate::repo_path::RepoPath;
 
     fn keys(asked: &ProjectPolicy, trusted: &ProjectPolicy) -> Vec<&'static str> {
         asked.beyond(trusted).into_iter().map(|effect| effect.key).collect()
@@ -78,6 +83,25 @@ mod tests {
         assert_eq!(keys(&wide(), &narrow), expected);
         assert_eq!(keys(&narrow, &wide()), [""; 0]);
         assert_eq!(keys(&wide(), &wide()), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_no_longer_hidden_or_protected_and_what_is_exposed_besides_is_more() {
+        let mut trusted = ProjectPolicy::default();
+        trusted.sandbox.files.hide = vec![HideRule::parse("**/.env").expect("a rule")];
+        trusted.sandbox.files.protected = vec![RepoPath::parse(&b".github"[..]).expect("a path")];
+        let mut asked = ProjectPolicy::default();
+        asked.sandbox.files.write = vec![b"/opt/go".to_vec()];
+        let token = ReuseInput { kind: ReuseKind::EnvVar, value: "TOKEN".to_owned(), digest: None };
+        asked.sandbox.reuse_inputs = vec![token.clone()];
+        let expected = ["filesystem.write", "filesystem.hide", "workspace.protected", "reuse_inputs"];
+        assert_eq!(keys(&asked, &trusted), expected);
+        // The value of a variable is not what is trusted.
+        let digest = Some(ContentId::new([7; 32]));
+        trusted.sandbox.reuse_inputs = vec![token.clone()];
+        let mut again = trusted.clone();
+        again.sandbox.reuse_inputs = vec![ReuseInput { digest, ..token }];
+        assert_eq!(keys(&again, &trusted), [""; 0]);
     }
 
     #[test]

@@ -67,3 +67,32 @@ pub(super) fn weakened(report: ControlReport, exposures: &[Exposure]) -> Control
     };
     ControlReport { control: report.control, enforcement }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(enforcement: Enforcement) -> ControlReport {
+        ControlReport { control: Control::Credentials, enforcement }
+    }
+
+    #[test]
+    fn what_is_exposed_takes_from_its_own_control_alone_and_never_adds() {
+        let input = ReuseInput { kind: ReuseKind::EnvVar, value: "API_TOKEN".to_owned(), digest: None };
+        let asked = SandboxPolicy { reuse_inputs: vec![input], ..SandboxPolicy::default() };
+        let exposures = exposures(&asked);
+        let why = "the workload has the value of API_TOKEN, by its name a secret";
+        assert_eq!((exposures[0].control, exposures[0].why.as_str()), (Control::Credentials, why));
+        let held = Enforcement::Enforced { mechanism: "private HOME".to_owned() };
+        let partially = |reason: &str| Enforcement::PartiallyEnforced {
+            mechanism: "private HOME".to_owned(),
+            reason: reason.to_owned(),
+        };
+        assert_eq!(weakened(report(held.clone()), &exposures), report(partially(why)));
+        assert_eq!(weakened(report(partially("x")), &exposures), report(partially(&format!("x; {why}"))));
+        let nothing = report(Enforcement::NotEnforced { reason: "host".to_owned() });
+        assert_eq!(weakened(nothing.clone(), &exposures), nothing);
+        let other = ControlReport { control: Control::Network, enforcement: held };
+        assert_eq!(weakened(other.clone(), &exposures), other);
+    }
+}

@@ -6,6 +6,8 @@ use crate::repo_path::RepoPath;
 /// Rules about files of the host and of the Workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileRules {
+    /// `filesystem.write`: absolute host paths of which the workload has a copy of its own, whose changes nobody keeps.
+    pub write: Vec<Vec<u8>>,
     /// `filesystem.hide`.
     pub hide: Vec<HideRule>,
     /// `workspace.protected`: paths of the Workspace that the workload can neither change nor make.

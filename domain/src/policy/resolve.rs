@@ -133,7 +133,10 @@ fn unheld(backend: BackendName, asked: &SandboxPolicy) -> Vec<String> {
         (!asked.files.hide.is_empty()).then_some("`filesystem.hide` is not enforced: the backend `host` hides nothing");
     let protected = (!asked.files.protected.is_empty())
         .then_some("`workspace.protected` is not enforced: on the backend `host` the workload can change every file");
-    hide.into_iter().chain(protected).map(str::to_owned).collect()
+    let write = (!asked.files.write.is_empty()).then_some(
+        "`filesystem.write` is not enforced: on the backend `host` the workload changes the files themselves, not copies",
+    );
+    hide.into_iter().chain(write).chain(protected).map(str::to_owned).collect()
 }
 
 fn meets<'a>(asked: &SandboxPolicy, backend: &'a Capabilities) -> Result<&'a Capabilities, Refusal> {

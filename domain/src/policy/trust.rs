@@ -70,7 +70,7 @@ impl TrustedPolicies {
 }
 
 /// The keys, by how much they can weaken a Sandbox: the last one most.
-const BY_WEIGHT: [&str; 14] = [
+const BY_WEIGHT: [&str; 15] = [
     "tasks.max",
     "records.views",
     "preflight.rules",
@@ -80,6 +80,7 @@ const BY_WEIGHT: [&str; 14] = [
     "filesystem.hide",
     "filesystem.expose_workspace",
     "development_environment.path_mode",
+    "filesystem.write",
     "filesystem.read",
     "reuse_inputs",
     "network.allow",

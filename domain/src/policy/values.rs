@@ -53,7 +53,7 @@ impl BackendChoice {
 
 impl ProjectPolicy {
     /// Every key that has more than one value, with the value that holds.
-    pub fn values(&self) -> [(&'static str, Value); 14] {
+    pub fn values(&self) -> [(&'static str, Value); 15] {
         let sandbox = &self.sandbox;
         let views = match self.views {
             ViewLimit::Newest(count) => count.to_string(),
@@ -62,6 +62,7 @@ impl ProjectPolicy {
         let word = |word: &str| Value::Word(word.to_owned());
         let allow = sandbox.network_allow.iter().map(|rule| quoted(rule.as_bytes()));
         let read = sandbox.read.iter().chain(&sandbox.files.unsafe_shown).map(|path| quoted(path));
+        let write = sandbox.files.write.iter().map(|path| quoted(path));
         let hide = sandbox.files.hide.iter().map(|rule| quoted(rule.as_str().as_bytes()));
         let protected = sandbox.files.protected.iter().map(|path| quoted(path.as_bytes()));
         let inputs = sandbox
@@ -78,6 +79,7 @@ impl ProjectPolicy {
             ("network.allow", Value::List(allow.collect())),
             ("filesystem.expose_workspace", word(sandbox.workspace.name())),
             ("filesystem.read", Value::List(read.collect())),
+            ("filesystem.write", Value::List(write.collect())),
             ("filesystem.hide", Value::List(hide.collect())),
             ("workspace.protected", Value::List(protected.collect())),
             ("reuse_inputs", Value::List(inputs.collect())),

@@ -26,6 +26,8 @@ pub struct WrittenPolicy {
     pub read: Option<Vec<Vec<u8>>>,
     /// `require`.
     pub require: Option<Requirements>,
+    /// `filesystem.write`.
+    pub write: Option<Vec<Vec<u8>>>,
     /// `filesystem.hide`.
     pub hide: Option<Vec<HideRule>>,
     /// `workspace.protected`.
@@ -64,6 +66,7 @@ impl WrittenPolicy {
                 unsafe_overrides: sandbox.unsafe_overrides,
                 reuse_inputs: self.reuse_inputs.unwrap_or(sandbox.reuse_inputs),
                 files: FileRules {
+                    write: self.write.unwrap_or(sandbox.files.write),
                     hide: self.hide.unwrap_or(sandbox.files.hide),
                     protected: self.protected.unwrap_or(sandbox.files.protected),
                     ..FileRules::default()
@@ -78,7 +81,7 @@ impl WrittenPolicy {
     /// Narrows `asked` to what this policy, as a Ceiling, allows; the keys that had to be narrowed, in the order of the
     /// file. What this policy does not mention is not limited. Narrowing what was narrowed changes nothing.
     ///
-    /// `network.allow` and `filesystem.read` are not looked at: a user's own file does not have them.
+    /// `network.allow`, `filesystem.read` and `filesystem.write` are not looked at: a user's own file does not have them.
     pub fn narrow(&self, asked: &mut ProjectPolicy) -> Vec<Widening> {
         let mut narrowed = Vec::new();
         let mut note = |key, is_wider: bool| {
@@ -163,6 +166,7 @@ fn add_rules(asked: &mut Vec<PreflightRule>, ceiling: Option<&[PreflightRule]>) 
 mod tests {
     use super::*;
     use crate::policy::Requirement;
+    use crate::policy::ReuseKind;
 
     const CHOICES: [BackendChoice; 4] = [
         BackendChoice::Auto,
@@ -225,6 +229,29 @@ mod tests {
         asked.sandbox.require = of(&["limits", "network"]);
         assert_eq!(ceiling.narrow(&mut asked), [Widening { key: "require" }]);
         assert_eq!(asked.sandbox.require, of(&["network", "ipc", "limits"]));
+        assert_eq!(ceiling.narrow(&mut asked), []);
+    }
+
+    #[test]
+    fn a_user_adds_what_is_hidden_and_protected_and_leaves_no_other_inputs() {
+        let rule = HideRule::parse("**/.env").expect("a rule");
+        let path = RepoPath::parse(&b".github"[..]).expect("a path");
+        let input = |value: &str| ReuseInput { kind: ReuseKind::EnvVar, value: value.to_owned(), digest: None };
+        let ceiling = WrittenPolicy {
+            hide: Some(vec![rule.clone()]),
+            protected: Some(vec![path.clone()]),
+            reuse_inputs: Some(vec![input("A")]),
+            ..WrittenPolicy::default()
+        };
+        let mut asked = ProjectPolicy::default();
+        asked.sandbox.reuse_inputs = vec![input("A"), input("B")];
+        let keys: Vec<_> = ceiling.narrow(&mut asked).into_iter().map(|widening| widening.key).collect();
+        assert_eq!(keys, ["filesystem.hide", "workspace.protected", "reuse_inputs"]);
+        assert_eq!(
+            (asked.sandbox.files.hide.as_slice(), asked.sandbox.files.protected.as_slice()),
+            (&[rule][..], &[path][..])
+        );
+        assert_eq!(asked.sandbox.reuse_inputs, [input("A")]);
         assert_eq!(ceiling.narrow(&mut asked), []);
     }
 

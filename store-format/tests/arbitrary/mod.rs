@@ -76,8 +76,9 @@ fn controls() -> impl Strategy<Value = Vec<ControlReport>> {
 fn files() -> impl Strategy<Value = FileRules> {
     let rule = select(vec!["**/.env", "~/.cargo/credentials*", "/opt/?/x"])
         .prop_map(|text| HideRule::parse(text).expect("a rule"));
-    (vec(rule, 0..3), vec(path(), 0..3), vec(any::<Vec<u8>>(), 0..2))
-        .prop_map(|(hide, protected, unsafe_shown)| FileRules { hide, protected, unsafe_shown })
+    let paths = || vec(any::<Vec<u8>>(), 0..2);
+    (paths(), vec(rule, 0..3), vec(path(), 0..3), paths())
+        .prop_map(|(write, hide, protected, unsafe_shown)| FileRules { write, hide, protected, unsafe_shown })
 }
 
 fn exposure() -> impl Strategy<Value = Exposure> {

@@ -82,6 +82,7 @@ pub(crate) fn policy_of_files() -> EffectivePolicy {
     let bare = bare_policy();
     let input = ReuseInput { kind: ReuseKind::EnvVar, value: "API_TOKEN".into(), digest: Some(id(7)) };
     let files = FileRules {
+        write: vec![b"/home/ana/.cache/agent".to_vec()],
         hide: ["~/.cargo/credentials*", "**/.env"].map(|rule| HideRule::parse(rule).expect("a rule")).to_vec(),
         protected: vec![path(b".github"), path(b".isobox")],
         unsafe_shown: vec![b"/home/ana/.aws".to_vec()],

@@ -20,7 +20,7 @@ const KEYS: [(&str, &[&str]); 12] = [
     ("development_environment", &["path_mode"]),
     ("workspace_source", &["kind"]),
     ("network", &["default", "allow"]),
-    ("filesystem", &["expose_workspace", "read", "hide"]),
+    ("filesystem", &["expose_workspace", "read", "write", "hide"]),
     ("workspace", &["protected"]),
     ("credentials", &["default"]),
     ("preflight", &["rules"]),
@@ -30,7 +30,7 @@ const KEYS: [(&str, &[&str]); 12] = [
 ];
 
 /// Keys that a user's own policy does not have: it cannot limit them yet, and a key without effect would deceive.
-const NOT_A_USERS: [(&str, &str); 2] = [("network", "allow"), ("filesystem", "read")];
+const NOT_A_USERS: [(&str, &str); 3] = [("network", "allow"), ("filesystem", "read"), ("filesystem", "write")];
 
 /// Which file it is: both have the same keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,6 +131,7 @@ fn written(file: &File<'_>, found: &mut Mistakes) -> WrittenPolicy {
         workspace: found.key(file.field("filesystem", "expose_workspace"), |field| field.one_of(&exposures)),
         read: found.key(file.field("filesystem", "read"), read_paths),
         require: found.key(file.field("", "require"), require),
+        write: found.key(file.field("filesystem", "write"), read_paths),
         hide: found.key(file.field("filesystem", "hide"), hide_rules),
         protected: found.key(file.field("workspace", "protected"), protected),
         reuse_inputs: found.key(file.field("", "reuse_inputs"), reuse_inputs),

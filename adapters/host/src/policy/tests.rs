@@ -1,10 +1,11 @@
 use super::*;
 use isobox_domain::enforcement::Control;
 use isobox_domain::policy::{
-    BackendChoice, BackendName, NetworkAccess, PathMode, Requirement, SandboxPolicy, TaskLimit, ToolCalls, ViewLimit,
-    WorkspaceExposure,
+    BackendChoice, BackendName, HideRule, NetworkAccess, PathMode, Requirement, ReuseKind, SandboxPolicy, TaskLimit,
+    ToolCalls, ViewLimit, WorkspaceExposure,
 };
 use isobox_domain::preflight::PreflightRule;
+use isobox_domain::repo_path::RepoPath;
 
 const HEAD: &str = "api_version: isobox.dev/v1alpha1\nkind: ProjectPolicy\n";
 
@@ -250,5 +251,42 @@ fn of_thousands_of_mistakes_the_first_are_told_with_their_places_and_the_rest_is
         assert!(lines.eq(first..first + 100), "{problems:#?}");
         assert!(problems[..100].iter().all(|problem| problem.hint.is_some() && problem.excerpt.is_some()));
         assert_eq!((problems[100].to_string().as_str(), problems[100].position), ("and 7900 more", None));
+    }
+}
+
+#[test]
+fn rules_about_files_and_what_is_exposed_are_read() {
+    let body = "filesystem:\n  write: [~/.config/ant]\n  hide: [\"**/.env\", ~/.netrc]\nworkspace: {protected: [.github/]}\n\
+        reuse_inputs: [host_binary=ant, env_var=TOKEN, local_integration=/run/agent.sock]\n";
+    let sandbox = read(body).unwrap().sandbox;
+    assert_eq!(sandbox.files.write, [b"~/.config/ant".to_vec()]);
+    assert_eq!(sandbox.files.hide, ["**/.env", "~/.netrc"].map(|rule| HideRule::parse(rule).unwrap()));
+    assert_eq!(sandbox.files.protected, [RepoPath::parse(&b".github"[..]).unwrap()]);
+    let inputs: Vec<_> = sandbox.reuse_inputs.iter().map(|input| (input.kind, input.value.as_str())).collect();
+    let expected = [
+        (ReuseKind::HostBinary, "ant"),
+        (ReuseKind::EnvVar, "TOKEN"),
+        (ReuseKind::LocalIntegration, "/run/agent.sock"),
+    ];
+    assert_eq!(inputs, expected);
+}
+
+#[test]
+fn a_rule_about_files_that_cannot_be_meant_is_told_with_its_place() {
+    for (body, column, problem, hint) in [
+        ("filesystem: {hide: [\"*.{pem,key}\"]}", 21, "which has no meaning in a pattern here", "stand for a part"),
+        ("filesystem: {hide: [a/../b]}", 21, "never matched", "stand for a part"),
+        ("filesystem: {write: [x/y]}", 22, "`x/y` is not an absolute path", "begins with `~/`"),
+        ("workspace: {protected: [../x]}", 25, "`../x` is no path of a workspace", "such as `.github`"),
+        ("workspace: {protect: [x]}", 13, "unknown key `protect`", "did you mean `protected`?"),
+        ("reuse_inputs: [ant]", 16, "`ant` is no KIND=VALUE", "KIND is one of"),
+        ("reuse_inputs: [pth=/opt]", 16, "`pth` is no kind", "did you mean `path`?"),
+        ("reuse_inputs: [path=opt]", 16, "`opt` is not an absolute path", "begins with `~/`"),
+        ("reuse_inputs: [env_var=TOKEN=x]", 16, "`env_var=TOKEN=x` has a value", "name the variable alone"),
+    ] {
+        let (line, found_column, found, found_hint) = mistake(body);
+        assert_eq!((line, found_column), (3, column), "{body}");
+        assert!(found.contains(problem), "{body}: {found}");
+        assert!(found_hint.as_ref().is_some_and(|found| found.contains(hint)), "{body}: {found_hint:?}");
     }
 }
