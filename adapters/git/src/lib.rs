@@ -13,6 +13,7 @@ mod fields;
 mod git_config;
 mod history;
 mod ignored;
+mod layers;
 mod objects;
 mod oid;
 mod ownership;

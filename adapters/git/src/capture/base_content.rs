@@ -1,18 +1,16 @@
 //! What capture compares with: the content of the pinned commit, as isobox materialised it.
 
 use super::snapshot::open_kept;
-use super::tree::open_root;
 use crate::GixRepository;
 use crate::beneath;
+use crate::layers;
 use crate::stat_cache::StatCacheEntry;
 use crate::workspace::base::Base;
 use crate::workspace::materialiser::Materialiser;
 use isobox_domain::change::Mode;
 use isobox_domain::content::{ContentId, ContentRef};
-use nix::errno::Errno;
 use std::fs::File;
 use std::io::{self, Read, Seek};
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// Gives the materialised content of paths of the pinned commit. It comes from the trusted repository and from the
@@ -95,11 +93,10 @@ impl<'a> BaseContent<'a> {
     }
 }
 
-/// The bytes of `entry` in the uppermost of `lowers` that has its path, if they are as long as those that were made.
+/// The bytes of `entry` as `lowers` show it, if they are as long as those that were made.
 fn below(lowers: &[PathBuf], entry: &StatCacheEntry) -> Option<Vec<u8>> {
     let path = entry.path.as_bytes();
-    let has_path = |root: &OwnedFd| !matches!(beneath::look_beneath(root, path), Err(Errno::ENOENT | Errno::ENOTDIR));
-    let root = lowers.iter().filter_map(|lower| open_root(lower).ok()).find(has_path)?;
+    let (root, _) = layers::find(lowers, path).ok()??;
     let mut bytes = Vec::new();
     match entry.mode {
         Mode::Symlink => bytes = beneath::read_link(&root, path).ok()?,

@@ -37,7 +37,7 @@ use isobox_ports::{CaptureSink, Cause, StoreError, StoreErrorKind, WorkspaceErro
 use old::Old;
 use renames::{Candidates, Renames};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tree::Tree;
 use walk::{Entry, Found, Walk};
 
@@ -50,6 +50,8 @@ pub(crate) struct MadeFrom<'a> {
     pub(crate) stat_cache: &'a Path,
     /// See `snapshot/kept.rs`; often not there. No overlay has one.
     pub(crate) snapshot: Option<&'a Path>,
+    /// What it lies on, or lay on before it was made a plain directory: pristine copies, the uppermost first.
+    pub(crate) lowers: &'a [PathBuf],
 }
 
 /// Reads what changed in the Workspace made from `made_from`, mounted as `mounted`, into `sink`. Every process that could
@@ -70,8 +72,7 @@ pub(crate) fn capture(
     };
     let tree = Tree::open(mounted).map_err(|error| failure(&format!("read the workspace at {shown}"), error))?;
     let place = Place { host_path, tree, stat_cache: made_from.stat_cache, packs: &base.packs, hash };
-    let lowers = place.tree.lowers.clone();
-    let content = BaseContent::new(&base, repository, made_from.snapshot).over(&lowers);
+    let content = BaseContent::new(&base, repository, made_from.snapshot).over(made_from.lowers);
     capture_place(&place, content, sink)
 }
 

@@ -7,7 +7,7 @@ use super::held::Held;
 use super::seal::hash_of_git;
 use crate::fields::{invalid, open_regular, read_regular};
 use crate::random::random_name;
-use crate::stat_cache::{FileStat, StatCache};
+use crate::stat_cache::StatCache;
 use crate::workspace::base::Base;
 use isobox_domain::change::Mode;
 use isobox_domain::git_oid::GitOid;
@@ -52,7 +52,7 @@ fn see(held: &Held) -> io::Result<()> {
     let mut made = StatCache::open(&held.stat_cache())?.first()?;
     while let Some(entry) = made.take()? {
         let found = held.find(&entry.path)?.ok_or_else(|| invalid("a file is missing"))?;
-        if entry.mode != Mode::Submodule && FileStat::of(&found) != entry.stat {
+        if entry.mode != Mode::Submodule && found.stat != entry.stat {
             return Err(invalid("a file is not as it was made"));
         }
     }

@@ -20,7 +20,7 @@ use crate::workspace::git_dir::{self, Contents};
 use crate::workspace::layout::Destination;
 use crate::workspace::materialiser::Materialiser;
 use crate::workspace::pinned::Tracked;
-use crate::{GixRepository, oid};
+use crate::{GixRepository, beneath, layers, oid};
 use gix::ObjectId;
 use gix::objs::tree::EntryKind;
 use isobox_domain::change::Mode;
@@ -28,8 +28,8 @@ use isobox_domain::repo_path::RepoPath;
 use isobox_ports::WorkspaceError;
 use nix::sys::stat::{Mode as Permissions, SFlag, mknodat};
 use std::collections::BTreeMap;
-use std::io::{self, Write};
-use std::os::unix::fs::FileTypeExt;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 /// Up to this many paths may differ, or up to half of all.
@@ -136,8 +136,9 @@ impl Layer<'_> {
     /// parents.
     fn cut_history(&self, git_dir: &Path) -> io::Result<()> {
         for name in ["shallow", "packed-refs"] {
-            let below = self.lower.all().map(|held| held.place.join("tree/.git").join(name));
-            let below = below.map(|path| read_layer(&path)).find_map(Result::transpose).transpose()?.flatten();
+            let path = [b".git/", name.as_bytes()].concat();
+            let below = layers::find(&self.lower.lowers(), &path)?;
+            let below = below.map(|(root, _)| read(&root, &path)).transpose()?;
             let here = git_dir.join(name);
             match below {
                 Some(lines) if name == "shallow" => {
@@ -188,14 +189,10 @@ fn name(place: &Path) -> String {
     place.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// What one layer says of a file: nothing, that there is none, or what is in it.
-fn read_layer(host_path: &Path) -> io::Result<Option<Option<Vec<u8>>>> {
-    match std::fs::symlink_metadata(host_path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        // A whiteout, which cannot be opened.
-        Ok(found) if found.file_type().is_char_device() => Ok(Some(None)),
-        _ => Ok(Some(Some(std::fs::read(host_path)?))),
-    }
+fn read(root: &OwnedFd, path: &[u8]) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    beneath::open_file(root, path)?.read_to_end(&mut content)?;
+    Ok(content)
 }
 
 fn hide(root: &Path, hidden: &[RepoPath]) -> io::Result<()> {

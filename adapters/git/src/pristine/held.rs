@@ -4,7 +4,9 @@
 //! anything in it is removed. So a directory that is still at its place after it was locked is whole until the lock
 //! is dropped.
 
-use super::seal::Seal;
+use super::seal::{BESIDE, Seal};
+use crate::beneath::Seen;
+use crate::layers;
 use crate::oid;
 use crate::stat_cache::FileStat;
 use crate::workspace::submodules;
@@ -18,7 +20,7 @@ use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -96,15 +98,8 @@ impl Held {
     }
 
     /// What lies at a path of the commit; `None` if nothing does.
-    pub(crate) fn find(&self, path: &RepoPath) -> io::Result<Option<Metadata>> {
-        for held in self.all() {
-            match find_in(held.place.join("tree"), path)? {
-                Layered::There(found) => return Ok(Some(found)),
-                Layered::Hidden => return Ok(None),
-                Layered::Absent => {}
-            }
-        }
-        Ok(None)
+    pub(crate) fn find(&self, path: &RepoPath) -> io::Result<Option<Seen>> {
+        Ok(layers::find(&self.lowers(), path.as_bytes())?.map(|(_, seen)| seen))
     }
 
     /// The stat cache: every path of the commit, wherever it lies.
@@ -116,31 +111,6 @@ impl Held {
     pub(crate) fn base(&self) -> PathBuf {
         self.place.join("base")
     }
-}
-
-/// What one of several layers has at a path.
-enum Layered {
-    There(Metadata),
-    /// Nothing, whatever the layers below have.
-    Hidden,
-    Absent,
-}
-
-fn find_in(mut host_path: PathBuf, path: &RepoPath) -> io::Result<Layered> {
-    let mut found = None;
-    for name in path.components() {
-        if found.as_ref().is_some_and(|found: &Metadata| !found.is_dir()) {
-            return Ok(Layered::Hidden);
-        }
-        host_path.push(OsStr::from_bytes(name));
-        found = match host_path.symlink_metadata() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Layered::Absent),
-            // A whiteout.
-            Ok(found) if found.file_type().is_char_device() => return Ok(Layered::Hidden),
-            found => Some(found?),
-        };
-    }
-    Ok(found.map_or(Layered::Absent, Layered::There))
 }
 
 /// The directory at `place`, locked; `None` if there is none.
@@ -201,15 +171,15 @@ fn is_whole(directory: &File, seal: &Seal, looks: usize) -> bool {
     directory.metadata().is_ok_and(|directory| is_private(&directory))
         && is_directory("tree")
         && is_directory("tree/.git")
-        && is_as_made(directory, "base", seal.beside.first())
-        && is_as_made(directory, "stat-cache", seal.beside.get(1))
+        && seal.beside.len() == BESIDE.len()
+        && BESIDE.iter().zip(&seal.beside).all(|(name, made)| is_as_made(directory, name, made))
         && samples_are_as_made(directory, seal, looks)
 }
 
 /// Whether the file `name` is the one that was made, which nobody wrote to since.
-fn is_as_made(directory: &File, name: &str, made: Option<&FileStat>) -> bool {
+fn is_as_made(directory: &File, name: &str, made: &FileStat) -> bool {
     let found = fstatat(directory, name, AtFlags::AT_SYMLINK_NOFOLLOW);
-    found.is_ok_and(|found| Some(&FileStat::of_stat(&found)) == made)
+    found.is_ok_and(|found| FileStat::of_stat(&found) == *made)
 }
 
 fn could_have_more(seal: &Seal) -> bool {

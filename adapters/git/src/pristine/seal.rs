@@ -1,9 +1,10 @@
 //! The seal of a pristine copy: what is written last, and says that everything else is in place.
 //!
 //! A file is a sequence of fields, each ended by a NUL byte: `ISOBOX-PRISTINE 2`, the id, the source, the branch (empty
-//! for none), the commit, bytes, paths and the hash of small files; then four lists and the samples, each behind the
-//! number of its items: the files beside the tree (stat), the copies below (name and id), the filters (name and paths), the submodules that are missing (path, commit, number of
-//! candidates and these), and the samples (path and stat). Last comes the CRC-32 of all before it, in hex digits.
+//! for none), the commit, bytes, paths and the hash of small files; then lists, each behind the number of its items: the
+//! files beside the tree (stat), the copies below (name and id), the filters (name and paths), the submodules that are
+//! missing (path, commit, number of candidates and these), and the samples (path and stat). Last comes the CRC-32 of all
+//! before it, in hex digits.
 
 use crate::fields::{self, count, number, read_regular, text};
 use crate::stat_cache::FileStat;

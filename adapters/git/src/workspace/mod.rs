@@ -124,6 +124,17 @@ impl GixWorkspaces {
             .map_err(|e| failure("open the repository that the workspace was made from", e))
     }
 
+    fn capture_from(
+        &self,
+        made_from: &MadeFrom<'_>,
+        mounted: &WorkspaceMount,
+        sink: &mut dyn CaptureSink,
+    ) -> Result<(), WorkspaceError> {
+        // Without it, what a workload took from itself would be taken from isobox, too. What cannot be opened is told.
+        let _root = Permitted::root_of(mounted);
+        capture::capture(made_from, &self.repository, mounted, sink)
+    }
+
     fn copied(&self) -> MutexGuard<'_, BTreeMap<PathBuf, String>> {
         // A panic elsewhere leaves a whole map behind.
         self.copied.lock().unwrap_or_else(PoisonError::into_inner)
@@ -196,25 +207,26 @@ impl Workspaces for GixWorkspaces {
         sink: &mut dyn CaptureSink,
     ) -> Result<(), WorkspaceError> {
         let layout = layout(state)?;
-        // Without it, what a workload took from itself would be taken from isobox, too. What cannot be opened is told.
-        let _root = Permitted::root_of(mounted);
         match (mounted, layout.over()) {
             (WorkspaceMount::Overlay(overlay), Some(over)) => {
                 let held = self.held(&over.wanted)?;
-                let made_from = MadeFrom { base: &held.base(), stat_cache: &held.stat_cache(), snapshot: None };
+                let lowers = held.lowers();
                 let mounted = if retained::is_begun(&layout) {
                     // Somebody was killed who retained it: only all of it together is what the workload left.
                     retained::merge(&layout, over.kind, || Ok(Arc::clone(&held)))?;
                     WorkspaceMount::Directory { host_path: layout.root() }
                 } else {
-                    WorkspaceMount::Overlay(Overlay { lowers: held.lowers(), ..overlay.clone() })
+                    WorkspaceMount::Overlay(Overlay { lowers: lowers.clone(), ..overlay.clone() })
                 };
-                capture::capture(&made_from, &self.repository, &mounted, sink)
+                let (base, stat_cache) = (held.base(), held.stat_cache());
+                let made_from = MadeFrom { base: &base, stat_cache: &stat_cache, snapshot: None, lowers: &lowers };
+                self.capture_from(&made_from, &mounted, sink)
             }
             _ => {
                 let (copy, snapshot) = (layout.copy(), layout.snapshot());
-                let made_from = MadeFrom { base: &copy.base, stat_cache: &copy.stat_cache, snapshot: Some(&snapshot) };
-                capture::capture(&made_from, &self.repository, mounted, sink)
+                let (base, stat_cache) = (&copy.base, &copy.stat_cache);
+                let made_from = MadeFrom { base, stat_cache, snapshot: Some(&snapshot), lowers: &[] };
+                self.capture_from(&made_from, mounted, sink)
             }
         }
     }

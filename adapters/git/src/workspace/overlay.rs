@@ -2,6 +2,7 @@
 
 use super::failure;
 use super::layout::Layout;
+use crate::beneath::Kind;
 use crate::pristine::Held;
 use isobox_domain::repo_path::RepoPath;
 use isobox_ports::{MemorySize, Overlay, OverlayKind, WorkspaceError};
@@ -55,5 +56,5 @@ fn make(host_path: &Path, mode: u32) -> io::Result<()> {
 pub(super) fn has_directory(held: &Held, directory: &RepoPath) -> io::Result<bool> {
     let Some(found) = held.find(directory)? else { return Ok(false) };
     // A repository's `.git` is no path of any commit.
-    Ok(found.is_dir())
+    Ok(found.kind() == Kind::Directory)
 }
