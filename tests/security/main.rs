@@ -5,6 +5,7 @@ mod hidden_and_protected;
 mod host_obeys_nothing;
 mod inodes;
 mod kernel_surface;
+mod layers;
 mod nothing_is_lost;
 mod promotion_gate;
 mod report_is_complete;

@@ -1,5 +1,6 @@
 //! A throw-away Git repository with a HOME of its own, in which a test runs `isobox` as root or as an ordinary user.
 
+use crate::ignored;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -190,6 +191,17 @@ impl Project {
         command.env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
         command.env("HOME", self.home()).env("LANG", "C.UTF-8");
         command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
+    }
+
+    /// Whether Workspaces can be overlays here; if not, `case` is said to be ignored.
+    pub fn has_overlays(&self, case: &str) -> bool {
+        let tried = self.isobox(&["tool", "-q", "--workspace", "overlay", "--", "true"]);
+        if tried.code != 0 && tried.stderr.contains("the workspace cannot be an overlay here") {
+            ignored(case, &tried.stderr);
+            return false;
+        }
+        assert_eq!(tried.code, 0, "{tried:?}");
+        true
     }
 
     /// The directories of Workspaces that are still there.

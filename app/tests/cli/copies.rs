@@ -1,6 +1,6 @@
 //! What becomes of a result when something goes from below its Workspace.
 
-use crate::support::{has_overlays, task_of, tool};
+use crate::support::{task_of, tool};
 use isobox_tests::{Project, User, on_a_terminal, outcome};
 use nix::fcntl::{Flock, FlockArg};
 use std::fs::{self, File};
@@ -46,7 +46,7 @@ fn a_result_is_whole_although_what_it_started_from_was_collected_meanwhile() {
 #[test]
 fn a_result_is_whole_although_a_submodule_of_the_source_is_gone() {
     let (project, inner) = (Project::initialised(User::Current), Project::bare(User::Current));
-    if !has_overlays(&project, "a submodule below an overlay that is gone") {
+    if !project.has_overlays("a submodule below an overlay that is gone") {
         return;
     }
     let path = inner.repository().display().to_string();
@@ -93,7 +93,7 @@ fn a_task_starts_from_the_objects_of_its_commit_and_from_no_replacement() {
 #[test]
 fn whoever_waits_for_a_copy_that_another_makes_sees_how_far_it_is() {
     let project = Project::initialised(User::Current);
-    if !has_overlays(&project, "waiting for a pristine copy") {
+    if !project.has_overlays("waiting for a pristine copy") {
         return;
     }
     let copy = copies(&project).pop().expect("a copy");

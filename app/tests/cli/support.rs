@@ -1,6 +1,6 @@
 //! What the tests of the command line share.
 
-use isobox_tests::{Outcome, Project, ignored, outcome};
+use isobox_tests::{Outcome, Project, outcome};
 use serde_json::Value;
 use std::fs;
 use std::io::Read;
@@ -9,17 +9,6 @@ use std::process::{Child, Stdio};
 /// The document that a command printed.
 pub(crate) fn document(outcome: &Outcome) -> Value {
     serde_json::from_str(&outcome.stdout).unwrap_or_else(|error| panic!("{error}: {outcome:?}"))
-}
-
-/// Whether Workspaces can be overlays here; if not, `case` is said to be ignored.
-pub(crate) fn has_overlays(project: &Project, case: &str) -> bool {
-    let tried = project.isobox(&["tool", "-q", "--workspace", "overlay", "--", "true"]);
-    if tried.code != 0 && tried.stderr.contains("the workspace cannot be an overlay here") {
-        ignored(case, &tried.stderr);
-        return false;
-    }
-    assert_eq!(tried.code, 0, "{tried:?}");
-    true
 }
 
 /// Runs a tool call that must succeed; the id of its task.

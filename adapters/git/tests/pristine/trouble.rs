@@ -2,14 +2,15 @@
 
 use crate::as_root;
 use crate::fixture::{commit, git, trial};
-use crate::scene::{Scene, overlay, own_mounts};
+use crate::scene::{Scene, mounted, overlay, own_mounts};
 use isobox_ports::fake::RecordingSink;
 use isobox_ports::{NotNow, Workspace, WorkspaceError, WorkspaceMount, Workspaces};
 use libtest_mimic::Trial;
-use nix::mount::{MsFlags, mount};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
@@ -22,6 +23,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("a_cache_that_others_can_write_to_is_not_used", open_to_others),
         as_root("on_a_full_disk_the_workspace_is_a_copy_and_nothing_is_left", full_disk),
         as_root("a_read_only_cache_serves_what_is_in_it", read_only),
+        trial("a_source_that_is_packed_and_pruned_meanwhile_makes_whole_copies", packed_meanwhile),
+        as_root("a_cache_in_memory_or_on_an_overlay_serves_as_one_on_a_disk", other_file_systems),
     ]
 }
 
@@ -187,6 +190,70 @@ fn is_copy(workspace: &Workspace, why: &str) {
     let WorkspaceMount::Directory { host_path } = &workspace.mount else { panic!("it is an overlay") };
     assert!(host_path.join("README.md").exists());
     assert!(workspace.notices.iter().any(|notice| notice.contains(why)), "{:?}", workspace.notices);
+}
+
+/// Objects move from files into packs, and from one pack into another, while they are read.
+fn packed_meanwhile() {
+    let scene = Scene::new();
+    for number in 0..400 {
+        fs::write(scene.app.join(format!("src/f{number}")), format!("{number}\n")).expect("a file is written");
+    }
+    commit(&scene.app);
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut number = 0;
+            while !is_done.load(Ordering::Relaxed) {
+                // Another object each time, so that there is another pack.
+                let side = git(&scene.app, ["commit-tree", "-m", &number.to_string(), "HEAD^{tree}"]);
+                git(&scene.app, ["update-ref", "refs/heads/side", &side]);
+                git(&scene.app, ["gc", "--quiet", "--prune=now"]);
+                number += 1;
+            }
+        });
+        for number in 0..20 {
+            let workspaces = scene.workspaces();
+            let workspace = scene.create(&workspaces);
+            let tree = &overlay(&workspace).lowers[0];
+            assert_eq!(git(tree, ["status", "--porcelain"]), "", "copy {number}");
+            assert_eq!(git(tree, ["ls-files"]).lines().count(), 403);
+            git(tree, ["fsck", "--no-progress", "--connectivity-only"]);
+            let mut sink = RecordingSink::default();
+            fs::write(overlay(&workspace).upper().join("README.md"), "another line\n").expect("a file is written");
+            workspaces.capture(&workspace.state, &workspace.mount, &mut sink).expect("it is captured");
+            assert_eq!(sink.lines.len(), 1);
+            workspaces.dispose(&workspace.state).expect("it is removed");
+            drop(workspaces);
+            fs::remove_dir_all(scene.cache()).expect("the cache is removed");
+        }
+        is_done.store(true, Ordering::Relaxed);
+    });
+}
+
+fn other_file_systems() {
+    let scene = Scene::new();
+    let [lower, upper, work] = ["lower", "upper", "work"].map(|name| {
+        let path = scene.place.join(name);
+        fs::create_dir(&path).expect("a directory is made");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("its mode is set");
+        path.display().to_string()
+    });
+    let nested = format!("lowerdir={lower},upperdir={upper},workdir={work}");
+    fs::create_dir_all(scene.cache()).expect("a directory is made");
+    own_mounts();
+    for (kind, options) in [("tmpfs", "mode=0700"), ("overlay", &nested)] {
+        mount(Some(kind), &scene.cache(), Some(kind), MsFlags::empty(), Some(options)).expect("it is mounted");
+        let workspaces = scene.workspaces();
+        let workspace = scene.create(&workspaces);
+        let root = mounted(overlay(&workspace));
+        assert_eq!(git(&root, ["status", "--porcelain"]), "", "{kind}");
+        fs::write(root.join("README.md"), "another line\n").expect("a file is written");
+        fs::remove_file(root.join("src/two")).expect("it is removed");
+        umount2(&root, MntFlags::empty()).expect("it is unmounted");
+        let mut sink = RecordingSink::default();
+        workspaces.capture(&workspace.state, &workspace.mount, &mut sink).expect("it is captured");
+        assert_eq!(sink.lines.len(), 2, "{kind}");
+    }
 }
 
 fn full_disk() {

@@ -21,6 +21,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("an_overlay_leaves_two_directories_and_nothing_after_it_is_disposed", few_inodes),
         trial("a_copy_of_a_worktree_with_submodules_is_not_used_by_others", worktree_with_submodules),
         as_root("submodules_are_in_a_copy_and_one_that_comes_later_makes_another", submodules),
+        trial("a_hundred_open_workspaces_cost_less_than_a_tenth_of_a_copy", a_hundred),
     ]
 }
 
@@ -93,6 +94,53 @@ fn few_inodes() {
     assert_eq!(fs::read_dir(place.join("upper")).expect("it is read").count(), 0);
     workspaces.dispose(&workspace.state).expect("it is removed");
     assert!(!place.exists());
+}
+
+/// Resident memory of this process, in KiB.
+fn resident_kib() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").expect("the kernel tells");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it is told");
+    line.trim().trim_end_matches(" kB").parse().expect("a number")
+}
+
+/// Blocks of everything below a directory, in bytes.
+fn bytes_on_disk(root: &Path) -> u64 {
+    let mut pending = vec![root.to_owned()];
+    let mut bytes = 0;
+    while let Some(path) = pending.pop() {
+        let metadata = path.symlink_metadata().expect("it is there");
+        bytes += metadata.blocks() * 512;
+        if metadata.is_dir() {
+            pending.extend(fs::read_dir(&path).expect("it is read").map(|entry| entry.expect("a name").path()));
+        }
+    }
+    bytes
+}
+
+fn a_hundred() {
+    let scene = Scene::new();
+    for number in 0..4_000 {
+        fs::write(scene.app.join(format!("src/f{number}")), vec![b'x'; 5_000]).expect("a file is written");
+    }
+    commit(&scene.app);
+    let workspaces = scene.workspaces();
+    let first = scene.create(&workspaces);
+    let copy = bytes_on_disk(overlay(&first).lowers[0].parent().expect("it has a parent"));
+    let before_kib = resident_kib();
+    let open: Vec<_> = (0..100).map(|_| scene.create(&workspaces)).collect();
+    let memory = (resident_kib() - before_kib) << 10;
+    for workspace in &open {
+        fs::write(overlay(workspace).upper().join("README.md"), "another line\n").expect("a file is written");
+    }
+    let disk = bytes_on_disk(&scene.place.workspaces_root());
+    assert!(disk < copy / 10, "{disk} bytes on disk, and {copy} of a copy");
+    assert!(memory < copy / 10, "{memory} bytes in memory, and {copy} of a copy");
+    for workspace in &open {
+        let mut sink = RecordingSink::default();
+        workspaces.capture(&workspace.state, &workspace.mount, &mut sink).expect("it is captured");
+        assert_eq!(sink.lines.len(), 1);
+        workspaces.dispose(&workspace.state).expect("it is removed");
+    }
 }
 
 /// The working tree's own repository of the submodule goes with it.
