@@ -1,6 +1,7 @@
 //! What is measured: isobox in its ways, and what people do without it.
 
 use crate::measure::{Measured, median, peak_kib, time};
+use crate::open;
 use crate::repository::{self, Size};
 use isobox_tests::{Project, User};
 use std::collections::BTreeMap;
@@ -20,6 +21,11 @@ pub(crate) const SHARED: &str = "9 git clone --shared, diff, remove";
 pub(crate) const WORKTREE: &str = "10 git worktree add, diff, remove";
 pub(crate) const DIFF: &str = "11 git diff of many changes";
 
+/// Parts of a warm call, as its record has them.
+pub(crate) const CREATION: &str = "2 of it the workspace";
+pub(crate) const CAPTURE: &str = "2 of it the capture";
+pub(crate) const CAPTURE_MANY: &str = "6 of it the capture";
+
 /// Files that change where many do.
 pub(crate) const MANY_FILES: usize = 10_000;
 /// Files that the next commit changes.
@@ -27,63 +33,116 @@ const NEXT_FILES: usize = 100;
 
 const EDIT: &str = "echo more >> README.md";
 
+/// Runs of what takes longer than [`SLOW`].
+const SLOW_RUNS: usize = 3;
+const SLOW: Duration = Duration::from_secs(2);
+/// Tasks that are open at once.
+pub(crate) const OPEN_AT_ONCE: usize = 100;
+
+/// What was found of one contestant so far.
+#[derive(Default)]
+struct Times(BTreeMap<&'static str, Vec<Duration>>);
+
+impl Times {
+    fn took(&mut self, name: &'static str, time: Duration) {
+        self.0.entry(name).or_default().push(time);
+    }
+
+    /// Whether a contestant that takes long was measured often enough: eleven runs of each would take hours.
+    fn is_enough(&self, name: &'static str) -> bool {
+        self.0.get(name).is_some_and(|times| times.len() >= SLOW_RUNS && times.iter().all(|time| *time > SLOW))
+    }
+
+    /// Measures the contestant, unless that is enough.
+    fn measure(&mut self, name: &'static str, act: impl FnOnce() -> Duration) {
+        if !self.is_enough(name) {
+            self.took(name, act());
+        }
+    }
+}
+
 /// Measures every contestant in turn in a repository of `size`.
 pub(crate) fn measure(size: Size, user: User, runs: usize) -> Measured {
     let project = repository::make(size, user);
     // The first call also makes the store, and finds out what works here.
     time(tool(&project, &[], EDIT));
-    let mut times: BTreeMap<&'static str, Vec<Duration>> = BTreeMap::new();
+    let (mut times, mut peaks) = (Times::default(), BTreeMap::new());
     for run in 0..runs {
-        let mut took = |name, time| times.entry(name).or_default().push(time);
-        took(BARE, time(bare(&project)));
-        took(WARM, time(tool(&project, &[], EDIT)));
-        took(STATUS, time(git(&project, "git status --porcelain")));
-        took(COPY, time(tool(&project, &["--workspace", "copy"], EDIT)));
-        took(CLONE, time(git(&project, "git clone -q . ../scratch/clone")));
-        time(git(&project, "rm -rf ../scratch/clone"));
-        took(
-            SHARED,
-            time(git(&project, &without_isobox("git clone -q --shared . ../scratch/copy", "rm -rf ../scratch/copy"))),
-        );
-        took(
-            WORKTREE,
-            time(git(
-                &project,
-                &without_isobox(
-                    "git worktree add -q --detach ../scratch/copy",
-                    "git worktree remove --force ../scratch/copy",
-                ),
-            )),
-        );
-        forget(&project);
-        took(COLD, time(tool(&project, &[], EDIT)));
-        if size.files() >= MANY_FILES {
-            many(&project, &mut took);
-            commit_some(&project, run);
-            took(NEXT, time(tool(&project, &[], EDIT)));
-        }
+        times.took(BARE, time(bare(&project)));
+        warm(&project, &mut times);
+        times.took(STATUS, time(git(&project, "git status --porcelain")));
+        without_overlays(&project, &mut times);
+        cold(&project, size, run, &mut times);
     }
-    let peak_kib = peak_kib(&tool(&project, &[], EDIT), &project.scratch());
+    let mut peak = |name, command: Command| peaks.insert(name, peak_kib(&command, &project.scratch()));
+    peak(WARM, tool(&project, &[], EDIT));
+    peak(COPY, tool(&project, &["--workspace", "copy"], EDIT));
+    if size.files() >= MANY_FILES {
+        peak(MANY, tool(&project, &[], &edit_many()));
+        commit_some(&project, runs);
+        peak(NEXT, tool(&project, &[], EDIT));
+    }
     forget(&project);
-    let building = self::peak_kib_of_cold(&project);
-    let medians = times.into_iter().map(|(name, times)| (name, median(times))).collect();
-    Measured { size, medians, peak_kib: peak_kib.max(building) }
+    peak(COLD, tool(&project, &[], EDIT));
+    let medians = times.0.into_iter().map(|(name, times)| (name, (median(&times), times.len()))).collect();
+    Measured { size, medians, peaks_kib: peaks, open: open::measure(&project) }
 }
 
-fn peak_kib_of_cold(project: &Project) -> u64 {
-    peak_kib(&tool(project, &[], EDIT), &project.scratch())
+/// A call whose copy is there, and the share of it that is making the Workspace, and capturing what changed in it.
+fn warm(project: &Project, times: &mut Times) {
+    times.took(WARM, time(tool(project, &[], EDIT)));
+    let record = project.isobox(&["show", "--json", "@latest"]).stdout;
+    let record: serde_json::Value = serde_json::from_str(&record).expect("a document");
+    let phase = |name: &str| Duration::from_micros(record["timings_us"][name].as_u64().unwrap_or_default());
+    times.took(CREATION, phase("lay_out") + phase("workspace"));
+    times.took(CAPTURE, phase("capture"));
+}
+
+/// What there is besides overlays.
+fn without_overlays(project: &Project, times: &mut Times) {
+    let [shared, worktree] = [
+        ["git clone -q --shared . ../scratch/copy", "rm -rf ../scratch/copy"],
+        ["git worktree add -q --detach ../scratch/copy", "git worktree remove --force ../scratch/copy"],
+    ]
+    .map(|[make, remove]| without_isobox(make, remove));
+    times.measure(COPY, || time(tool(project, &["--workspace", "copy"], EDIT)));
+    times.measure(CLONE, || {
+        let took = time(git(project, "git clone -q . ../scratch/clone"));
+        time(git(project, "rm -rf ../scratch/clone"));
+        took
+    });
+    times.measure(SHARED, || time(git(project, &shared)));
+    times.measure(WORKTREE, || time(git(project, &worktree)));
+}
+
+/// A call that makes its copy, from nothing and from that of the commit before.
+fn cold(project: &Project, size: Size, run: usize, times: &mut Times) {
+    if times.is_enough(COLD) {
+        return;
+    }
+    forget(project);
+    times.took(COLD, time(tool(project, &[], EDIT)));
+    if size.files() >= MANY_FILES {
+        many(project, times);
+        commit_some(project, run);
+        times.took(NEXT, time(tool(project, &[], EDIT)));
+    }
 }
 
 /// Many files change, in a Sandbox and without one.
-fn many(project: &Project, took: &mut impl FnMut(&'static str, Duration)) {
-    let edit = format!(
-        "find tree -type f | LC_ALL=C sort | head -n {MANY_FILES} | while read -r f; do echo more >> \"$f\"; done"
-    );
+fn many(project: &Project, times: &mut Times) {
+    let edit = edit_many();
     time(git(project, &format!("git clone -q --shared . ../scratch/copy && cd ../scratch/copy && {edit}")));
-    let diff = time(git(project, "git -C ../scratch/copy diff"));
+    times.took(DIFF, time(git(project, "git -C ../scratch/copy diff")));
     time(git(project, "rm -rf ../scratch/copy"));
-    took(DIFF, diff);
-    took(MANY, time(tool(project, &[], &edit)));
+    times.took(MANY, time(tool(project, &[], &edit)));
+    let record = project.isobox(&["show", "--json", "@latest"]).stdout;
+    let record: serde_json::Value = serde_json::from_str(&record).expect("a document");
+    times.took(CAPTURE_MANY, Duration::from_micros(record["timings_us"]["capture"].as_u64().unwrap_or_default()));
+}
+
+fn edit_many() -> String {
+    format!("find tree -type f | LC_ALL=C sort | head -n {MANY_FILES} | while read -r f; do echo more >> \"$f\"; done")
 }
 
 fn bare(project: &Project) -> Command {

@@ -1,12 +1,13 @@
 //! A whole tool call beside what people do without isobox, on repositories of three sizes, in one table a user.
 //!
-//! On a quiet machine it takes ten minutes and 3 GB of the temporary directory, which should lie on a disk; as root it
-//! measures root and an ordinary user:
-//! `ISOBOX_SCALE_RUNS` makes it other than 11 runs of each.
+//! On a quiet machine it takes ten minutes and 3 GB of the temporary directory, which should lie on a disk. As root it
+//! measures root and an ordinary user. `ISOBOX_SCALE_RUNS` makes it other than 11 runs of each; what takes longer than two
+//! seconds is run three times:
 //! `cargo build --release -p isobox && cargo test --release -p isobox-tests --test scale_workspace -- --ignored`.
 
 mod contestants;
 mod measure;
+mod open;
 mod repository;
 mod targets;
 

@@ -1,9 +1,10 @@
 //! Measuring: how long commands take in turn, and how much memory the hungriest process of one has.
 
+use crate::open::Open;
 use crate::repository::Size;
 use isobox_tests::User;
 use nix::sys::resource::{UsageWho, getrusage};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
@@ -16,16 +17,23 @@ pub(crate) const METER: &str = "meter";
 /// What was measured in a repository of one size.
 pub(crate) struct Measured {
     pub(crate) size: Size,
-    /// The median of each contestant, in milliseconds.
-    pub(crate) medians: BTreeMap<&'static str, f64>,
-    /// The most memory that a process of isobox had.
-    pub(crate) peak_kib: u64,
+    /// The median of each contestant, in milliseconds, and of how many runs.
+    pub(crate) medians: BTreeMap<&'static str, (f64, usize)>,
+    /// The most memory that a process of isobox had, by contestant.
+    pub(crate) peaks_kib: BTreeMap<&'static str, u64>,
+    /// What many open Workspaces cost.
+    pub(crate) open: Open,
 }
 
 impl Measured {
     /// The median of `contestant`.
     pub(crate) fn ms(&self, contestant: &str) -> f64 {
-        self.medians[contestant]
+        self.medians[contestant].0
+    }
+
+    /// The highest peak.
+    pub(crate) fn peak_mib(&self) -> f64 {
+        self.peaks_kib.values().max().copied().unwrap_or_default() as f64 / 1024.0
     }
 }
 
@@ -40,7 +48,8 @@ pub(crate) fn time(mut command: Command) -> Duration {
 }
 
 /// The median in milliseconds.
-pub(crate) fn median(mut times: Vec<Duration>) -> f64 {
+pub(crate) fn median(times: &[Duration]) -> f64 {
+    let mut times = times.to_vec();
     times.sort();
     times[times.len() / 2].as_secs_f64() * 1e3
 }
@@ -69,21 +78,29 @@ pub(crate) fn meter(mut arguments: impl Iterator<Item = OsString>) {
 #[expect(clippy::print_stdout, reason = "the figures are to be seen")]
 pub(crate) fn print(user: User, runs: usize, measured: &[Measured]) {
     let sizes: Vec<_> = measured.iter().map(|at| format!("{:?}, {} files", at.size, at.size.files())).collect();
-    println!("\n{user:?}: ms, median of {runs} interleaved runs\n");
+    println!("\n{user:?}: ms, median of {runs} interleaved runs, or of as many as are said\n");
     println!("| | {} |\n|---|{}", sizes.join(" | "), "---|".repeat(sizes.len()));
-    let names: Vec<_> = measured
-        .iter()
-        .flat_map(|at| at.medians.keys())
-        .collect::<std::collections::BTreeSet<_>>()
-        .into_iter()
-        .collect();
+    let names: BTreeSet<_> = measured.iter().flat_map(|at| at.medians.keys()).collect();
     for name in names {
-        let cells: Vec<_> = measured
-            .iter()
-            .map(|at| at.medians.get(name).map_or_else(|| "–".to_owned(), |ms| format!("{ms:.1}")))
-            .collect();
-        println!("| {name} | {} |", cells.join(" | "));
+        row(name, measured, |at| match at.medians.get(name) {
+            None => "–".to_owned(),
+            Some((ms, found)) if *found == runs => format!("{ms:.1}"),
+            Some((ms, found)) => format!("{ms:.1} ({found} runs)"),
+        });
     }
-    let peaks: Vec<_> = measured.iter().map(|at| format!("{:.1}", at.peak_kib as f64 / 1024.0)).collect();
-    println!("| isobox: peak MiB | {} |\n", peaks.join(" | "));
+    let peaks: BTreeSet<_> = measured.iter().flat_map(|at| at.peaks_kib.keys()).collect();
+    for name in peaks {
+        row(&format!("peak MiB: {name}"), measured, |at| {
+            at.peaks_kib.get(name).map_or_else(|| "–".to_owned(), |kib| format!("{:.1}", *kib as f64 / 1024.0))
+        });
+    }
+    row("open at once: MB on disk", measured, |at| format!("{:.1}", at.open.disk_bytes as f64 / 1e6));
+    row("open at once: MB in memory, of isobox", measured, |at| format!("{:.1}", at.open.memory_bytes as f64 / 1e6));
+    println!();
+}
+
+#[expect(clippy::print_stdout, reason = "the figures are to be seen")]
+fn row(name: &str, measured: &[Measured], cell: impl Fn(&Measured) -> String) {
+    let cells: Vec<_> = measured.iter().map(cell).collect();
+    println!("| {name} | {} |", cells.join(" | "));
 }

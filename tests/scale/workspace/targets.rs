@@ -1,6 +1,6 @@
 //! What is asked of a tool call, as limits of what was found.
 
-use crate::contestants::{BARE, CLONE, COLD, NEXT, STATUS, WARM};
+use crate::contestants::{BARE, CAPTURE, CAPTURE_MANY, CLONE, COLD, CREATION, DIFF, NEXT, OPEN_AT_ONCE, STATUS, WARM};
 use crate::measure::Measured;
 use crate::repository::Size;
 
@@ -27,13 +27,23 @@ impl Target {
 pub(crate) fn of(measured: &Measured) -> Vec<Target> {
     let size = measured.size;
     let target = |what: &str, found, most| Target { what: format!("{size:?}, {what}"), found, most };
-    let mut targets = vec![target("peak memory of isobox in MiB", measured.peak_kib as f64 / 1024.0, 64.0)];
+    let mut targets = vec![target("peak memory of isobox in MiB", measured.peak_mib(), 64.0)];
+    targets.push(target("making a workspace: ms", measured.ms(CREATION), 1.0));
     let (warm, cold) = (measured.ms(WARM), measured.ms(COLD));
     if size == Size::Tiny {
         targets.push(target("warm: times a bare bwrap", warm / measured.ms(BARE), 2.5));
     }
     if size == Size::Large {
         targets.push(target("warm: ms beyond git status", warm - measured.ms(STATUS), 30.0));
+        targets.push(target("capture of one changed file: ms", measured.ms(CAPTURE), 10.0));
+        targets.push(target(
+            "capture of many changed files: times git diff",
+            measured.ms(CAPTURE_MANY) / measured.ms(DIFF),
+            1.0,
+        ));
+        let open = |bytes: u64| bytes as f64 / 1e6 / OPEN_AT_ONCE as f64;
+        targets.push(target("open at once: MB on disk, each", open(measured.open.disk_bytes), 0.1));
+        targets.push(target("open at once: MB of isobox in memory, each", open(measured.open.memory_bytes), 10.0));
         // The rest of the call is not the building.
         let building = cold - warm;
         targets.push(target("first build: times git clone", building / measured.ms(CLONE), 1.0));
