@@ -128,7 +128,7 @@ fn a_hundred() {
     let copy = bytes_on_disk(overlay(&first).lowers[0].parent().expect("it has a parent"));
     let before_kib = resident_kib();
     let open: Vec<_> = (0..100).map(|_| scene.create(&workspaces)).collect();
-    let memory = (resident_kib() - before_kib) << 10;
+    let memory = resident_kib().saturating_sub(before_kib) << 10;
     for workspace in &open {
         fs::write(overlay(workspace).upper().join("README.md"), "another line\n").expect("a file is written");
     }
