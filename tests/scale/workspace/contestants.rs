@@ -91,11 +91,16 @@ pub(crate) fn measure(size: Size, user: User, runs: usize) -> Measured {
 /// A call whose copy is there, and the share of it that is making the Workspace, and capturing what changed in it.
 fn warm(project: &Project, times: &mut Times) {
     times.took(WARM, time(tool(project, &[], EDIT)));
+    time(tool(project, &["--timings"], EDIT));
+    times.took(CREATION, phase(project, "lay_out") + phase(project, "workspace"));
+    times.took(CAPTURE, phase(project, "capture"));
+}
+
+/// A part of the newest call, whose record has such.
+fn phase(project: &Project, name: &str) -> Duration {
     let record = project.isobox(&["show", "--json", "@latest"]).stdout;
     let record: serde_json::Value = serde_json::from_str(&record).expect("a document");
-    let phase = |name: &str| Duration::from_micros(record["timings_us"][name].as_u64().unwrap_or_default());
-    times.took(CREATION, phase("lay_out") + phase("workspace"));
-    times.took(CAPTURE, phase("capture"));
+    Duration::from_micros(record["timings_us"][name].as_u64().expect("a number"))
 }
 
 /// What there is besides overlays.
@@ -135,10 +140,8 @@ fn many(project: &Project, times: &mut Times) {
     time(git(project, &format!("git clone -q --shared . ../scratch/copy && cd ../scratch/copy && {edit}")));
     times.took(DIFF, time(git(project, "git -C ../scratch/copy diff")));
     time(git(project, "rm -rf ../scratch/copy"));
-    times.took(MANY, time(tool(project, &[], &edit)));
-    let record = project.isobox(&["show", "--json", "@latest"]).stdout;
-    let record: serde_json::Value = serde_json::from_str(&record).expect("a document");
-    times.took(CAPTURE_MANY, Duration::from_micros(record["timings_us"]["capture"].as_u64().unwrap_or_default()));
+    times.took(MANY, time(tool(project, &["--timings"], &edit)));
+    times.took(CAPTURE_MANY, phase(project, "capture"));
 }
 
 fn edit_many() -> String {
