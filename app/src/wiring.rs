@@ -120,7 +120,7 @@ pub(crate) struct Project {
     repository: GixRepository,
     workspaces: GixWorkspaces,
     directories: Directories,
-    backends: (BubblewrapBackend, LandlockBackend, HostBackend),
+    backends: (LandlockBackend, BubblewrapBackend, HostBackend),
     location: Location,
     /// As the command line names it.
     place: Place,
@@ -154,7 +154,7 @@ impl Project {
             |_| (BubblewrapBackend::new(), LandlockBackend::new()),
             |directory| (BubblewrapBackend::remembering(&directory), LandlockBackend::remembering(&directory)),
         );
-        let backends = (bubblewrap, landlock, HostBackend::new());
+        let backends = (landlock, bubblewrap, HostBackend::new());
         Ok(Self { repository, workspaces, directories, backends, location, place: Place::default() })
     }
 

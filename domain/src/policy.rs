@@ -42,8 +42,8 @@ pub enum BackendName {
 }
 
 impl BackendName {
-    /// Every backend, the strongest first.
-    pub const ALL: [Self; 3] = [Self::Bubblewrap, Self::Landlock, Self::Host];
+    /// Every backend, in the order in which `auto` tries them: one that needs no other program and starts sooner is first.
+    pub const ALL: [Self; 3] = [Self::Landlock, Self::Bubblewrap, Self::Host];
 
     /// The name in policies, records and output.
     pub const fn name(self) -> &'static str {
@@ -275,6 +275,8 @@ pub struct EffectivePolicy {
     pub workspace: Option<WorkspaceKind>,
     /// What was exposed by choice, and what that weakens.
     pub exposures: Vec<Exposure>,
+    /// Why `auto` took this backend. `None` if it was named, or nobody kept it.
+    pub why_this_backend: Option<String>,
 }
 
 impl EffectivePolicy {

@@ -55,6 +55,7 @@ pub fn decode_policy(bytes: &[u8]) -> Result<EffectivePolicy, DecodeError> {
         limitations: map.need(5, "the limitations")?.texts()?,
         workspace: map.find(6)?.map(|kind| kind.named(WORKSPACES, "a kind of workspace")).transpose()?,
         exposures: map.find(8)?.map(|found| found.list(decode_exposure)).transpose()?.unwrap_or_default(),
+        why_this_backend: map.find(9)?.map(|why| why.text()).transpose()?.map(str::to_owned),
     };
     map.end()?;
     decoder.end()?;
@@ -70,6 +71,7 @@ fn is_extended(policy: &EffectivePolicy) -> bool {
         || !asked.files.is_empty()
         || asked.reuse_inputs.iter().any(|input| input.digest.is_some())
         || !policy.exposures.is_empty()
+        || policy.why_this_backend.is_some()
 }
 
 fn encode_unchecked(policy: &EffectivePolicy) -> Vec<u8> {
@@ -88,6 +90,9 @@ fn encode_unchecked(policy: &EffectivePolicy) -> Vec<u8> {
             policy.exposures.iter().for_each(|exposure| {
                 exposures.array(3).text(&exposure.what).text(exposure.control.name()).text(&exposure.why);
             });
+        }
+        if let Some(why) = &policy.why_this_backend {
+            map.field(9).text(why);
         }
     })
 }

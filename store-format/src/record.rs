@@ -130,6 +130,7 @@ pub fn children(bytes: &[u8]) -> Result<Vec<Child>, DecodeError> {
         limitations: Vec::new(),
         workspace: None,
         exposures: Vec::new(),
+        why_this_backend: None,
     };
     let (record, policy) = decode_with(bytes, |_| Ok(placeholder))?;
     let artifacts = record.artifacts;

@@ -248,9 +248,10 @@ ASKED = fields({
 def policy(raw):
     table = {
         2: one_of(*BACKENDS), 3: ASKED, 4: controls, 5: list_of(text), may(6): one_of("copy", "overlay"), may(8): some_of(exposure),
+        may(9): text,
     }
     value = load("isobox.policy", table, raw, (1, 2))
-    is_extended = 8 in value or any(key > 6 for key in value[3]) or any(len(entry) > 2 for entry in value[3][6])
+    is_extended = 8 in value or 9 in value or any(key > 6 for key in value[3]) or any(len(entry) > 2 for entry in value[3][6])
     need(value[1] == (2 if is_extended else 1), "a policy of the wrong schema")
     return value
 

@@ -124,8 +124,17 @@ impl BubblewrapBackend {
         let arguments = options::command_line();
         let way_back = guard_devices().map_err(io_error("show the host's devices read-only"))?;
         let backend = BackendName::Bubblewrap;
-        let recipe =
-            Recipe { backend, program, arguments, descriptors, namespaces: None, plan, written: None, way_back };
+        let recipe = Recipe {
+            backend,
+            program,
+            arguments,
+            descriptors,
+            namespaces: None,
+            plan,
+            written: None,
+            way_back,
+            private: None,
+        };
         match mount {
             WorkspaceMount::Directory { .. } => Ok(recipe),
             WorkspaceMount::Overlay(overlay) => on_overlay(recipe, overlay),

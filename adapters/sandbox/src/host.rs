@@ -66,6 +66,7 @@ impl RuntimeBackend for HostBackend {
             plan: plan(request),
             written: None,
             way_back: None,
+            private: None,
         };
         Ok(Box::new(start(recipe, request.mount, fill)?))
     }

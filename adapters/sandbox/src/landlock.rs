@@ -3,6 +3,7 @@
 //! Namespaces, where the kernel lets this user have them, give the workload the view that it has with `bubblewrap`. Landlock
 //! and the filter of system calls hold in any case.
 
+mod alone;
 mod claims;
 mod findings;
 mod rules;
@@ -53,11 +54,22 @@ impl LandlockBackend {
         Self { memory: None, findings: OnceLock::new(), overlays: Overlays::default(), program }
     }
 
+    /// The backend as it is where the kernel refuses namespaces.
+    pub fn alone() -> Self {
+        let findings = findings::alone("they were not asked for".to_owned(), &try_walls);
+        Self { findings: OnceLock::from(findings), ..Self::new() }
+    }
+
     /// The backend that remembers in `cache_directory`, a private directory of the user, what it found out: later processes
     /// need not try as long as nothing that matters has changed.
     pub fn remembering(cache_directory: &Path) -> Self {
         let memory = Some(Memory::within(cache_directory, "landlock"));
         Self { memory, overlays: Overlays::remembering(cache_directory, "landlock-overlays"), ..Self::new() }
+    }
+
+    /// How overlays were mounted below `at` when a launch or a trial last did, as far as that is remembered and holds.
+    pub(crate) fn remembered_overlay(&self, at: &Path) -> Option<Result<OverlayKind, String>> {
+        self.overlays.remembered(self, at)
     }
 
     /// What works here, found by bringing Sandboxes up; tried once per value.
@@ -81,26 +93,20 @@ fn try_walls(findings: &Findings) -> Result<(), LaunchError> {
         layout: &Layout::default(),
         host_path: mount.host_path(),
     };
-    let plan = |enclosure, reach| Plan {
-        reach,
-        directory: b"/".to_vec(),
-        arguments: Vec::new(),
-        environment: Vec::new(),
-        enclosure: Some(enclosure),
-        terminal: None,
-    };
-    try_out(recipe(findings, &view, &mount, plan)?, &mount)
+    try_out(recipe(findings, &view, &mount, None)?, &mount)
 }
 
-/// How to start a Sandbox with `view` behind the walls that `findings` tell of.
+/// How to start a Sandbox with `view` behind the walls that `findings` tell of; without a request, it is only tried.
 fn recipe(
     findings: &Findings,
     view: &View<'_>,
     mount: &WorkspaceMount,
-    plan: impl FnOnce(Enclosure, Reach) -> Plan,
+    request: Option<&LaunchRequest<'_>>,
 ) -> Result<Recipe, LaunchError> {
     let entries = view::entries(view).map_err(io_error("lay out the sandbox's file system"))?;
-    let Walls::Namespaces { privileges, .. } = findings.walls;
+    let Walls::Namespaces { privileges, .. } = findings.walls else {
+        return alone::recipe(findings, view, mount, request);
+    };
     let network = match view.network {
         NetworkAccess::Deny => OwnNetwork::Yes,
         NetworkAccess::Inherited => OwnNetwork::No,
@@ -127,9 +133,10 @@ fn recipe(
         arguments: stage_arguments(),
         descriptors: Vec::new(),
         namespaces: Some(Namespaces::of(flags(privileges, network))),
-        plan: plan(enclosure, Reach::Namespace),
+        plan: plan(request, enclosure),
         written: None,
         way_back: None,
+        private: None,
     })
 }
 
@@ -172,24 +179,24 @@ impl Mounts for LandlockBackend {
             layout: &layout,
             host_path: request.mount.host_path(),
         };
-        let recipe = recipe(findings, &view, request.mount, |enclosure, reach| plan(request, enclosure, reach))?;
+        let recipe = recipe(findings, &view, request.mount, Some(request))?;
         let mut fill = || if filling == Filling::Done { Filled::Whole } else { fill() };
         Ok(start(recipe, request.mount, &mut fill)?.with_made(layout.made))
     }
 }
 
-fn plan(request: &LaunchRequest<'_>, enclosure: Enclosure, reach: Reach) -> Plan {
+fn plan(request: Option<&LaunchRequest<'_>>, enclosure: Enclosure) -> Plan {
     let mut directory = view::WORKSPACE.as_bytes().to_vec();
-    if let Some(path) = request.working_directory {
+    if let Some(path) = request.and_then(|request| request.working_directory) {
         directory.extend([b"/", path.as_bytes()].concat());
     }
     Plan {
-        reach,
+        reach: Reach::Namespace,
         directory,
-        arguments: request.command.arguments().to_vec(),
-        environment: environment::inside(request),
+        arguments: request.map(|request| request.command.arguments().to_vec()).unwrap_or_default(),
+        environment: request.map(environment::inside).unwrap_or_default(),
         enclosure: Some(enclosure),
-        terminal: request.terminal,
+        terminal: request.and_then(|request| request.terminal),
     }
 }
 

@@ -208,6 +208,7 @@ fn run_trial(backend: &dyn Mounts, overlay: &Overlay, script: &str) -> Result<()
         limitations: capabilities.limitations,
         workspace: None,
         exposures: Vec::new(),
+        why_this_backend: None,
     };
     let mount = WorkspaceMount::Overlay(overlay.clone());
     let request = LaunchRequest {

@@ -27,11 +27,20 @@ use std::process::{Command, Stdio};
 /// Tries `bwrap`, namespaces, Landlock, overlays and control groups.
 #[derive(Debug)]
 pub struct SandboxProbe {
-    backend: BubblewrapBackend,
+    landlock: LandlockBackend,
+    bubblewrap: BubblewrapBackend,
     proc: PathBuf,
     sys: PathBuf,
     /// What Tasks remember, and the directory of their Workspaces.
-    tasks: Option<(BubblewrapBackend, PathBuf)>,
+    tasks: Option<Tasks>,
+}
+
+/// The backends as Tasks use them, and the directory of their Workspaces.
+#[derive(Debug)]
+struct Tasks {
+    landlock: LandlockBackend,
+    bubblewrap: BubblewrapBackend,
+    workspaces: PathBuf,
 }
 
 impl Default for SandboxProbe {
@@ -43,12 +52,15 @@ impl Default for SandboxProbe {
 impl SandboxProbe {
     /// Reads the settings of the kernel in `proc` and `sys` below `root`; that is `/` but for tests.
     pub fn below(root: &Path) -> Self {
-        Self { backend: BubblewrapBackend::new(), proc: root.join("proc"), sys: root.join("sys"), tasks: None }
+        let (landlock, bubblewrap) = (LandlockBackend::new(), BubblewrapBackend::new());
+        Self { landlock, bubblewrap, proc: root.join("proc"), sys: root.join("sys"), tasks: None }
     }
 
     /// The same probe, which also tells what Tasks whose Workspaces lie in `workspaces` remember in `cache_directory`.
     pub fn remembering(self, cache_directory: &Path, workspaces: PathBuf) -> Self {
-        Self { tasks: Some((BubblewrapBackend::remembering(cache_directory), workspaces)), ..self }
+        let landlock = LandlockBackend::remembering(cache_directory);
+        let bubblewrap = BubblewrapBackend::remembering(cache_directory);
+        Self { tasks: Some(Tasks { landlock, bubblewrap, workspaces }), ..self }
     }
 
     fn restrictions(&self) -> impl Iterator<Item = Fact> {
@@ -60,27 +72,37 @@ impl SandboxProbe {
     }
 
     fn bubblewrap(&self) -> Vec<Fact> {
-        let program = match self.backend.program() {
+        let program = match self.bubblewrap.program() {
             Ok(program) => program,
             Err(reason) => return vec![Fact::Bubblewrap(Trial::Fails(reason.clone()))],
         };
         let shown = Escaped(program.as_os_str().as_encoded_bytes());
-        let mut facts = match version(program) {
+        match version(program) {
             Ok(said) => {
                 let known = parse_version(&said).map(|(major, minor)| Fact::BubblewrapVersion(major, minor));
                 let found = Fact::Bubblewrap(Trial::Works(format!("{shown}: {}", Escaped(said.trim().as_bytes()))));
                 [Some(found), known].into_iter().flatten().collect()
             }
             Err(reason) => vec![Fact::Bubblewrap(Trial::Fails(format!("{shown} does not tell its version: {reason}")))],
-        };
-        facts.extend(self.sandbox());
-        facts
+        }
+    }
+
+    /// The backend that `auto` means here, or the last one if it means none.
+    fn automatic(&self) -> (&dyn RuntimeBackend, Capabilities) {
+        let backends: [&dyn RuntimeBackend; 2] = [&self.landlock, &self.bubblewrap];
+        let capabilities = backends.map(RuntimeBackend::capabilities);
+        let chosen = resolve(&SandboxPolicy::default(), &capabilities).map(|effective| effective.backend);
+        let [first, last] = capabilities;
+        if chosen == Ok(first.backend) { (backends[0], first) } else { (backends[1], last) }
     }
 
     fn sandbox(&self) -> Vec<Fact> {
-        let capabilities = self.backend.capabilities();
-        let trial = match self.start_true(&capabilities) {
-            Ok(()) => Trial::Works("it came up, ran the command, and went away".to_owned()),
+        let (backend, capabilities) = self.automatic();
+        let trial = match start_true(backend, &capabilities) {
+            Ok(()) => {
+                let name = backend.name().name();
+                Trial::Works(format!("one of `{name}` came up, ran the command, and went away"))
+            }
             Err(reason) => Trial::Fails(reason),
         };
         let mut facts = vec![Fact::SandboxStarts(trial)];
@@ -92,49 +114,53 @@ impl SandboxProbe {
 
     fn overlay(&self) -> Fact {
         // On disk a trial would leave its traces, and a probe makes nothing.
-        let remembered = self.tasks.as_ref().and_then(|(backend, workspaces)| backend.remembered_overlay(workspaces));
+        let backend = self.automatic().0;
+        let remembered = self.tasks.as_ref().and_then(|tasks| match backend.name() {
+            BackendName::Landlock => tasks.landlock.remembered_overlay(&tasks.workspaces),
+            _ => tasks.bubblewrap.remembered_overlay(&tasks.workspaces),
+        });
         let place = if remembered.is_some() { OverlayPlace::Workspaces } else { OverlayPlace::Memory };
-        let trial = match remembered.unwrap_or_else(|| self.backend.overlay(None)) {
+        let trial = match remembered.unwrap_or_else(|| backend.overlay(None)) {
             Ok(OverlayKind::Privileged) => Trial::Works("isobox mounts it itself".to_owned()),
             Ok(OverlayKind::Unprivileged) => Trial::Works("it mounts in a user namespace".to_owned()),
             Err(reason) => Trial::Fails(reason),
         };
         Fact::Overlay(place, trial)
     }
+}
 
-    fn start_true(&self, capabilities: &Capabilities) -> Result<(), String> {
-        let asked = SandboxPolicy {
-            backend: BackendChoice::Named(BackendName::Bubblewrap),
-            workspace: WorkspaceExposure::ReadOnly,
-            ..SandboxPolicy::default()
-        };
-        if let Some(reason) = &capabilities.unavailable {
-            return Err(reason.clone());
-        }
-        let policy = resolve(&asked, std::slice::from_ref(capabilities)).map_err(|refusal| refusal.to_string())?;
-        self.launch_true(&policy).map_err(|error| format!("{error:#}"))
+fn start_true(backend: &dyn RuntimeBackend, capabilities: &Capabilities) -> Result<(), String> {
+    let asked = SandboxPolicy {
+        backend: BackendChoice::Named(backend.name()),
+        workspace: WorkspaceExposure::ReadOnly,
+        ..SandboxPolicy::default()
+    };
+    if let Some(reason) = &capabilities.unavailable {
+        return Err(reason.clone());
     }
+    let policy = resolve(&asked, std::slice::from_ref(capabilities)).map_err(|refusal| refusal.to_string())?;
+    launch_true(backend, &policy).map_err(|error| format!("{error:#}"))
+}
 
-    fn launch_true(&self, policy: &EffectivePolicy) -> Result<(), isobox_ports::Cause> {
-        let command = WorkloadCommand::parse(vec![b"true".to_vec()])?;
-        // Only to have something to show: it is read-only there, as it is in every Sandbox.
-        let mount = WorkspaceMount::Directory { host_path: PathBuf::from("/usr") };
-        let request = LaunchRequest {
-            command: &command,
-            policy,
-            mount: &mount,
-            working_directory: None,
-            caller_path: None,
-            terminal: None,
-            exposed: &Exposed::default(),
-        };
-        let ending = self.backend.launch(&request, &mut || Filled::Whole)?.supervise(&mut Nowhere)?;
-        match ending.cause {
-            EndCause::Exited(Exit::Code(0)) => Ok(()),
-            EndCause::Exited(exit) => Err(format!("`true` ended with {}", exit.passed_on()).into()),
-            EndCause::NotExecutable(why) | EndCause::NotFound(why) => Err(why.into()),
-            EndCause::Interrupted { signal } => Err(format!("signal {signal} ended it").into()),
-        }
+fn launch_true(backend: &dyn RuntimeBackend, policy: &EffectivePolicy) -> Result<(), isobox_ports::Cause> {
+    let command = WorkloadCommand::parse(vec![b"true".to_vec()])?;
+    // Only to have something to show: it is read-only there, as it is in every Sandbox.
+    let mount = WorkspaceMount::Directory { host_path: PathBuf::from("/usr") };
+    let request = LaunchRequest {
+        command: &command,
+        policy,
+        mount: &mount,
+        working_directory: None,
+        caller_path: None,
+        terminal: None,
+        exposed: &Exposed::default(),
+    };
+    let ending = backend.launch(&request, &mut || Filled::Whole)?.supervise(&mut Nowhere)?;
+    match ending.cause {
+        EndCause::Exited(Exit::Code(0)) => Ok(()),
+        EndCause::Exited(exit) => Err(format!("`true` ended with {}", exit.passed_on()).into()),
+        EndCause::NotExecutable(why) | EndCause::NotFound(why) => Err(why.into()),
+        EndCause::Interrupted { signal } => Err(format!("signal {signal} ended it").into()),
     }
 }
 
@@ -148,7 +174,7 @@ pub struct BackendsProbe {
 
 impl HostProbe for BackendsProbe {
     fn facts(&self) -> Vec<Fact> {
-        let backends: [&dyn RuntimeBackend; 3] = [&self.bubblewrap, &self.landlock, &self.host];
+        let backends: [&dyn RuntimeBackend; 3] = [&self.landlock, &self.bubblewrap, &self.host];
         backends.map(|backend| Fact::Backend(Box::new(backend.capabilities()))).into()
     }
 }
@@ -199,6 +225,7 @@ fn parse_version(said: &str) -> Option<(u32, u32)> {
 impl HostProbe for SandboxProbe {
     fn facts(&self) -> Vec<Fact> {
         let mut facts = self.bubblewrap();
+        facts.extend(self.sandbox());
         facts.extend(self.restrictions());
         facts.extend(Namespace::ALL.map(|namespace| Fact::Opens(namespace, namespaces::open(namespace))));
         facts.push(Fact::Landlock(landlock::probe()));

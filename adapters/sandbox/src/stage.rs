@@ -83,9 +83,11 @@ fn run() -> io::Result<Infallible> {
     }
     control.send(&Message::Ready.encode())?;
     if control.receive()?.is_none() {
+        plan.enclosure.as_ref().inspect(|enclosure| enclosure::leave(enclosure));
         std::process::exit(0);
     }
     let report = perform(&plan, ruleset, &control, &children)?;
+    plan.enclosure.as_ref().inspect(|enclosure| enclosure::leave(enclosure));
     control.send(&Message::Ended(report).encode())?;
     std::process::exit(0);
 }

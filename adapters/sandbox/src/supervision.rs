@@ -21,6 +21,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use streams::Output;
+use tempfile::TempDir;
 
 /// How long a Stage may take to end the workload before its whole namespace is killed.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -41,6 +42,9 @@ pub(crate) struct RunningSandbox {
     written: Option<OwnedFd>,
     /// Directories of the Workspace that are only places for something, the innermost first.
     made: Vec<PathBuf>,
+    /// Removed when every process is dead. The stage removes it, too, for isobox may be killed.
+    #[expect(dead_code, reason = "it is held to be dropped")]
+    private: Option<TempDir>,
 }
 
 /// What made the loop stop.

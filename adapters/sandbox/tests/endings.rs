@@ -36,7 +36,7 @@ const CASES: &[(&str, Case)] = &[
     ("usage_is_measured", usage_is_measured),
 ];
 
-const BACKENDS: [&str; 3] = ["bubblewrap", "landlock", "host"];
+const BACKENDS: [&str; 4] = ["bubblewrap", "landlock", "alone", "host"];
 
 fn main() {
     isobox_sandbox::stage::enter_if_asked();
@@ -66,6 +66,7 @@ fn backend(name: &str) -> Box<dyn RuntimeBackend> {
     match name {
         "host" => Box::new(HostBackend::new()),
         "landlock" => Box::new(LandlockBackend::new()),
+        "alone" => Box::new(LandlockBackend::alone()),
         _ => Box::new(BubblewrapBackend::new()),
     }
 }

@@ -3,7 +3,7 @@
 use isobox_domain::fact::{Fact, Namespace, OverlayPlace, Trial};
 use isobox_ports::contract::host_probe::{self, Looked};
 use isobox_ports::{HostProbe, OverlayKind, RuntimeBackend};
-use isobox_sandbox::{BackendsProbe, BubblewrapBackend, SandboxProbe};
+use isobox_sandbox::{BackendsProbe, LandlockBackend, SandboxProbe};
 use libtest_mimic::{Arguments, Failed, Trial as Test};
 use std::fs;
 use std::io;
@@ -52,7 +52,7 @@ fn apparmor() -> Result<(), Failed> {
 fn overlays() -> Result<(), Failed> {
     let directory = tempfile::tempdir()?;
     let (cache, workspaces) = (directory.path().join("cache"), directory.path().join("workspaces"));
-    let task = BubblewrapBackend::remembering(&cache);
+    let task = LandlockBackend::remembering(&cache);
     for place in [OverlayPlace::Memory, OverlayPlace::Workspaces] {
         let at = (place == OverlayPlace::Workspaces).then_some(workspaces.as_path());
         at.inspect(|at| drop(task.overlay(Some(at))));
@@ -65,7 +65,7 @@ fn overlays() -> Result<(), Failed> {
         let (found, trial) = fact.ok_or("nothing is said of overlays")?;
         assert_eq!(found, place);
         assert_eq!(listing(directory.path())?, before, "nothing is made");
-        match (trial, BubblewrapBackend::new().overlay(at)) {
+        match (trial, LandlockBackend::new().overlay(at)) {
             (Trial::Works(how), Ok(kind)) => {
                 assert_eq!(how.contains("user namespace"), kind == OverlayKind::Unprivileged, "{how}");
             }

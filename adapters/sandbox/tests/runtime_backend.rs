@@ -16,7 +16,16 @@ fn main() {
     let landlock = ["LandlockBackend", "LandlockBackend on an overlay", "LandlockBackend in memory"];
     let bubblewrap = containing(bubblewrap, Arc::new(BubblewrapBackend::new()));
     let landlock = containing(landlock, Arc::new(LandlockBackend::new()));
-    let subjects = [vec![host], bubblewrap, landlock].concat();
+    let alone: Arc<dyn RuntimeBackend> = Arc::new(LandlockBackend::alone());
+    let alone = Subject {
+        name: "LandlockBackend without namespaces",
+        form: WorkspaceForm::Copy,
+        backend: match alone.capabilities().unavailable {
+            Some(reason) => Err(reason),
+            None => Ok(alone),
+        },
+    };
+    let subjects = [vec![host], bubblewrap, landlock, vec![alone]].concat();
     libtest_mimic::run(&arguments, subjects.iter().flat_map(cases).collect()).exit();
 }
 

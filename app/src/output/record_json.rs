@@ -131,6 +131,7 @@ fn effective_policy(policy: &EffectivePolicy) -> Value {
         "enforcement": policy.controls.iter().map(control).collect::<Map<_, _>>(),
         "limitations": policy.limitations,
         "workspace": policy.workspace.map(WorkspaceKind::name),
+        "why_this_backend": policy.why_this_backend,
     })
 }
 

@@ -18,7 +18,7 @@ pub(super) fn judge(fact: &Fact, facts: &[Fact]) -> Option<Finding> {
         Fact::Restriction { setting, remedy } => restriction(setting, remedy, facts),
         Fact::Opens(namespace, trial) => opens(*namespace, trial, facts),
         Fact::Landlock(trial) => {
-            unneeded("landlock.abi", "built a ruleset per ABI, with every right of it required", trial)
+            landlock("landlock.abi", "built a ruleset per ABI, with every right of it required", trial)
         }
         Fact::Overlay(place, trial) => overlay(*place, trial, facts),
         Fact::Cgroups(delegation) => cgroups(delegation),
@@ -46,6 +46,8 @@ fn bubblewrap(trial: &Trial, facts: &[Fact]) -> Finding {
     });
     let install = "install bubblewrap 0.8 or newer, e.g. with `apt install bubblewrap`";
     match trial {
+        Trial::Fails(why) if starts_here(facts) => Finding::machine("bubblewrap.program", tried, why)
+            .note("the backend `bubblewrap` cannot be used; `landlock` needs no program"),
         Trial::Fails(why) => Finding::machine("bubblewrap.program", tried, why).error(NO_TASKS).fix(install),
         Trial::Works(found) if version.is_some_and(|version| version < OLDEST_BUBBLEWRAP) => {
             Finding::machine("bubblewrap.program", tried, found)
@@ -93,11 +95,11 @@ fn opens(namespace: Namespace, trial: &Trial, facts: &[Fact]) -> Finding {
     }
 }
 
-fn unneeded(check: &str, tried: &'static str, trial: &Trial) -> Finding {
+fn landlock(check: &str, tried: &'static str, trial: &Trial) -> Finding {
     match trial {
         Trial::Works(found) => Finding::machine(check, tried, found),
         Trial::Fails(why) => {
-            Finding::machine(check, tried, format!("not here: {why}")).note("nothing: this version does not use it")
+            Finding::machine(check, tried, format!("not here: {why}")).note("the backend `landlock` cannot be used")
         }
     }
 }

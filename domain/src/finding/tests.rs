@@ -42,10 +42,13 @@ fn what_keeps_every_task_from_starting_is_an_error_and_says_so() {
 }
 
 #[test]
-fn what_this_version_does_not_use_is_no_trouble() {
+fn what_one_backend_lacks_is_no_trouble_where_another_starts() {
     let finding = one(Fact::Landlock(fails()));
     assert_eq!((finding.severity, finding.found.as_str()), (Severity::Ok, "not here: it did not"));
-    assert!(finding.consequence.is_some_and(|consequence| consequence.starts_with("nothing: ")));
+    assert_eq!(finding.consequence.as_deref(), Some("the backend `landlock` cannot be used"));
+    let found = findings(&[Fact::Bubblewrap(fails()), Fact::SandboxStarts(works())]);
+    assert_eq!((found[0].check.as_str(), found[0].severity), ("bubblewrap.program", Severity::Ok));
+    assert!(found[0].consequence.as_deref().is_some_and(|told| told.contains("`landlock` needs no program")));
 }
 
 #[test]

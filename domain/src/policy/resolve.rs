@@ -1,5 +1,7 @@
 //! From what was asked for and what backends can do to what holds, or to a refusal.
 
+mod auto;
+
 use super::exposure::{exposures, weakened};
 use super::requirement::unmet;
 use super::{BackendChoice, BackendName, EffectivePolicy, NetworkAccess, ReuseKind, SandboxPolicy, Unmet};
@@ -19,6 +21,16 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
+    /// Whether no other backend can enforce more: every control is enforced but limits, which do not depend on the backend.
+    pub fn is_outdone_by_none(&self) -> bool {
+        let controls = Control::ALL.into_iter().filter(|control| *control != Control::Limits);
+        self.unavailable.is_none() && controls.into_iter().all(|control| self.enforces(control))
+    }
+
+    fn enforces(&self, control: Control) -> bool {
+        self.enforcement(control).is_some_and(Enforcement::is_enforced)
+    }
+
     /// What the backend does for one control.
     pub fn enforcement(&self, control: Control) -> Option<&Enforcement> {
         self.controls.iter().find(|report| report.control == control).map(|report| &report.enforcement)
@@ -101,7 +113,7 @@ impl Refusal {
 /// Resolves what was asked for against `backends`, in order of preference.
 ///
 /// A named backend is taken or refused; `auto` takes the first that can start, contains the filesystem and enforces
-/// everything that is required, never `host`. What is enforced in part is not enforced here. Resolving what has been
+/// everything that is required, unless a later one enforces all that it does and more; never `host`. What is enforced in part is not enforced here. Resolving what has been
 /// resolved gives the same.
 pub fn resolve(asked: &SandboxPolicy, backends: &[Capabilities]) -> Result<EffectivePolicy, Refusal> {
     if let Some(input) = asked.reuse_inputs.iter().find(|input| input.kind == ReuseKind::CredentialRef) {
@@ -110,9 +122,9 @@ pub fn resolve(asked: &SandboxPolicy, backends: &[Capabilities]) -> Result<Effec
     if let Some(rule) = asked.network_allow.first() {
         return Err(Refusal::NetworkAllow { rule: rule.clone() });
     }
-    let chosen = match asked.backend {
-        BackendChoice::Named(name) => meets(asked, named(name, backends)?)?,
-        BackendChoice::Auto => first_that_enforces(asked, backends)?,
+    let (chosen, why) = match asked.backend {
+        BackendChoice::Named(name) => (meets(asked, named(name, backends)?)?, None),
+        BackendChoice::Auto => auto::choose(asked, backends).map(|(chosen, why)| (chosen, Some(why)))?,
     };
     Ok(EffectivePolicy {
         backend: chosen.backend,
@@ -121,6 +133,7 @@ pub fn resolve(asked: &SandboxPolicy, backends: &[Capabilities]) -> Result<Effec
         limitations: chosen.limitations.iter().cloned().chain(unheld(chosen.backend, asked)).collect(),
         workspace: None,
         exposures: exposures(asked),
+        why_this_backend: why,
     })
 }
 
@@ -159,29 +172,6 @@ fn named(name: BackendName, backends: &[Capabilities]) -> Result<&Capabilities, 
         Some(reason) => Err(refuse(reason)),
         None => Ok(found),
     }
-}
-
-fn first_that_enforces<'a>(asked: &SandboxPolicy, backends: &'a [Capabilities]) -> Result<&'a Capabilities, Refusal> {
-    let (mut reasons, mut unmet_by_any) = (Vec::new(), Vec::new());
-    for candidate in backends.iter().filter(|candidate| candidate.backend != BackendName::Host) {
-        let unmet = unmet(asked, candidate);
-        let obstacle = match (&candidate.unavailable, candidate.enforcement(Control::Filesystem)) {
-            (Some(reason), _) => reason.clone(),
-            (None, Some(Enforcement::Enforced { .. })) if unmet.is_empty() => return Ok(candidate),
-            (None, Some(Enforcement::Enforced { .. })) => {
-                let obstacle = listed(&unmet);
-                unmet_by_any.extend(unmet);
-                obstacle
-            }
-            (None, _) => "it does not contain the filesystem here".to_owned(),
-        };
-        reasons.push(format!("{}: {obstacle}", candidate.backend.name()));
-    }
-    let reasons = reasons.join("; ");
-    Err(match unmet_by_any.is_empty() {
-        true => Refusal::NoBackend { reasons },
-        false => Refusal::Unmet { reasons, unmet: unmet_by_any },
-    })
 }
 
 /// What a backend reports of a control, as it holds under `asked`.

@@ -43,6 +43,7 @@ pub(crate) fn record() -> TaskRecord {
             limitations: Vec::new(),
             workspace: None,
             exposures: Vec::new(),
+            why_this_backend: None,
         },
         outcome: Outcome::Success,
         outcome_detail: None,

@@ -190,6 +190,7 @@ impl super::V1Policy {
             limitations: self.limitations.iter().take(TEXTS).map(|text| cut(text)).collect(),
             workspace: None,
             exposures: Vec::new(),
+            why_this_backend: None,
         }
     }
 }

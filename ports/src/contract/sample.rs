@@ -34,6 +34,7 @@ pub fn record(n: u64) -> TaskRecord {
             limitations: Vec::new(),
             workspace: None,
             exposures: Vec::new(),
+            why_this_backend: None,
         },
         outcome: Outcome::Success,
         outcome_detail: None,

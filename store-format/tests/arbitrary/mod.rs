@@ -123,20 +123,15 @@ fn asked() -> impl Strategy<Value = SandboxPolicy> {
 pub(crate) fn policy() -> impl Strategy<Value = EffectivePolicy> {
     let workspaces = [None, Some(WorkspaceKind::Copy), Some(WorkspaceKind::Overlay)];
     (
-        select(BackendName::ALL.to_vec()),
+        (select(BackendName::ALL.to_vec()), option::of(text())),
         asked(),
         controls(),
         vec(text(), 0..3),
         select(workspaces.to_vec()),
         vec(exposure(), 0..2),
     )
-        .prop_map(|(backend, asked, controls, limitations, workspace, exposures)| EffectivePolicy {
-            backend,
-            asked,
-            controls,
-            limitations,
-            workspace,
-            exposures,
+        .prop_map(|((backend, why_this_backend), asked, controls, limitations, workspace, exposures)| {
+            EffectivePolicy { backend, asked, controls, limitations, workspace, exposures, why_this_backend }
         })
 }
 

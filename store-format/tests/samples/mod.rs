@@ -74,6 +74,7 @@ pub(crate) fn policy() -> EffectivePolicy {
         limitations: vec!["The host kernel is shared.".into()],
         workspace: None,
         exposures: Vec::new(),
+        why_this_backend: None,
     }
 }
 
@@ -121,6 +122,7 @@ pub(crate) fn bare_policy() -> EffectivePolicy {
         limitations: vec![],
         workspace: None,
         exposures: Vec::new(),
+        why_this_backend: None,
     }
 }
 

@@ -34,6 +34,7 @@ fn claim(control: Control, findings: &Findings) -> Enforcement {
         Walls::Namespaces { proc_view, why_not_fresh, .. } => {
             in_namespaces(control, *proc_view, why_not_fresh.as_deref())
         }
+        Walls::Alone(why) => alone(control, findings.landlock_abi, why),
     }
 }
 
@@ -49,6 +50,43 @@ fn in_namespaces(control: Control, proc_view: ProcView, why_not_fresh: Option<&s
         Control::Ipc => by("IPC, UTS and cgroup namespaces"),
         Control::Environment => by("cleared environment, PID namespace"),
         Control::Credentials => by("private HOME, no /run, no host sockets, seccomp against keyrings"),
+        Control::Limits => Enforcement::NotEnforced { reason: "this version of isobox sets no limits".to_owned() },
+    }
+}
+
+/// What holds where nothing has a namespace.
+fn alone(control: Control, landlock_abi: u64, why: &str) -> Enforcement {
+    let partially = |mechanism: &str, reason: &str| Enforcement::PartiallyEnforced {
+        mechanism: mechanism.to_owned(),
+        reason: format!("{reason}; there are no namespaces: {why}"),
+    };
+    match control {
+        Control::Filesystem => partially(
+            "Landlock",
+            "paths are the host's own; names, sizes and times of everything can be looked at, and modes, owners, times and \
+             extended attributes changed of whatever the user owns",
+        ),
+        Control::Network => by("seccomp: no socket but connected pairs; Landlock refuses TCP besides"),
+        Control::Processes if landlock_abi >= SCOPED_SINCE => partially(
+            "subreaper, and Landlock against signals and tracing",
+            "host processes and their command lines can be seen in /proc, and those of the user be slowed",
+        ),
+        Control::Processes => partially(
+            "subreaper, and Landlock against tracing",
+            "host processes and their command lines can be seen in /proc, and those of the user be signalled, the stage \
+             included, whose workload then lives on",
+        ),
+        Control::Privileges => by("no capabilities, no_new_privs, seccomp"),
+        Control::Syscalls => by("seccomp filter"),
+        Control::Ipc => partially(
+            "seccomp: no System V IPC and no message queues",
+            "the host's name and control groups can be read",
+        ),
+        Control::Environment => by("cleared environment, Landlock against looking into other processes"),
+        Control::Credentials => partially(
+            "private HOME, Landlock, no Unix sockets but pairs, seccomp against keyrings",
+            "the user's files cannot be read, but their modes can be changed",
+        ),
         Control::Limits => Enforcement::NotEnforced { reason: "this version of isobox sets no limits".to_owned() },
     }
 }
@@ -78,9 +116,15 @@ fn limitations(findings: &Findings) -> Vec<String> {
             findings.landlock_abi
         ));
     }
-    let Walls::Namespaces { proc_view, .. } = &findings.walls;
-    if *proc_view == ProcView::OfHost {
+    if findings.proc_view() == ProcView::OfHost {
         limitations.push("the workload can read what the host's /proc tells about other processes".to_owned());
+    }
+    if let Walls::Alone(_) = findings.walls {
+        limitations.push(
+            "the workload sees its Workspace at the host's path, has neither /tmp nor /dev/shm, and cannot use sockets \
+             between its own processes but socketpair(2)"
+                .to_owned(),
+        );
     }
     limitations
 }

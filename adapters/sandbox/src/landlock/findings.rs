@@ -30,12 +30,15 @@ pub(super) enum Walls {
         /// Why it has no fresh one.
         why_not_fresh: Option<String>,
     },
+    /// Nothing: this is why there are no namespaces.
+    Alone(String),
 }
 
 impl Findings {
     pub(super) const fn proc_view(&self) -> ProcView {
         match &self.walls {
             Walls::Namespaces { proc_view, .. } => *proc_view,
+            Walls::Alone(_) => ProcView::OfHost,
         }
     }
 }
@@ -75,7 +78,14 @@ fn find(try_walls: &dyn Fn(&Findings) -> Result<(), LaunchError>) -> Result<Find
         }
         refusal = refusal.or(why_not_fresh);
     }
-    Err(obstacles::with_remedy(&refusal.unwrap_or_default()))
+    alone(obstacles::with_remedy(&refusal.unwrap_or_default()), try_walls)
+}
+
+/// What works without namespaces, and why there are none.
+pub(super) fn alone(why: String, try_walls: &dyn Fn(&Findings) -> Result<(), LaunchError>) -> Result<Findings, String> {
+    let found = Findings { landlock_abi: crate::probe::landlock::newest()?, walls: Walls::Alone(why) };
+    try_walls(&found).map_err(|error| reason_of(&error))?;
+    Ok(found)
 }
 
 /// Only what is whole is worth believing: the rest is tried again.
@@ -83,7 +93,7 @@ fn encode(found: &Findings) -> Option<String> {
     let letter = match &found.walls {
         Walls::Namespaces { privileges: Privileges::Root, proc_view: ProcView::Fresh, .. } => 'R',
         Walls::Namespaces { privileges: Privileges::UserNamespace, proc_view: ProcView::Fresh, .. } => 'U',
-        Walls::Namespaces { .. } => return None,
+        Walls::Namespaces { .. } | Walls::Alone(_) => return None,
     };
     Some(format!("{letter}{}", found.landlock_abi))
 }

@@ -16,9 +16,10 @@ use crate::protocol::{Channel, Enclosure, Inside, Message, OwnNetwork, Privilege
 use crate::view::HOST_NAME;
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
-use std::ffi::CStr;
+use std::ffi::{CStr, OsStr};
 use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 
 /// Its name as others see it.
 const STAGE: &CStr = c"isobox-stage";
@@ -28,19 +29,29 @@ const STAGE: &CStr = c"isobox-stage";
 /// Landlock would keep the Stage from ending what is not its child, and lets no process of a workload touch one that is not
 /// behind it.
 pub(super) fn enter(enclosure: &Enclosure, control: &Channel) -> io::Result<Ruleset> {
-    prctl::set_pdeathsig(Signal::SIGKILL)?;
     // Executed as /proc/self/exe, it is called that.
     prctl::set_name(STAGE)?;
     if let Some(inside) = &enclosure.inside {
+        // The kernel ends the namespace with it. Elsewhere it lives on for a moment, and ends the workload.
+        prctl::set_pdeathsig(Signal::SIGKILL)?;
         lay_out(inside, control)?;
         capabilities::drop_all()?;
     } else {
-        capabilities::drop_held()?;
+        // Who has none can drop none from the bounding set, and gains none from it either: no_new_privs.
+        capabilities::drop_all().or_else(|_| capabilities::drop_held())?;
     }
     prctl::set_no_new_privs()?;
     let ruleset = Ruleset::build(enclosure.landlock_abi, &enclosure.rules, enclosure.strictness)?;
     filter::apply(enclosure.strictness).map_err(while_doing("filter system calls"))?;
     Ok(ruleset)
+}
+
+/// Removes what is the Sandbox's own of the host, once every process of the workload is dead.
+pub(super) fn leave(enclosure: &Enclosure) {
+    for directory in &enclosure.own_directories {
+        // isobox removes them, too, unless it is gone; then nobody is left to be told.
+        std::fs::remove_dir_all(OsStr::from_bytes(directory)).ok();
+    }
 }
 
 /// Mounts come first: whoever has dropped its capabilities, or is restricted by Landlock, can no longer mount(2).

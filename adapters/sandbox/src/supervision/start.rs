@@ -16,6 +16,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Instant;
+use tempfile::TempDir;
 
 /// What has to be executed so that a Stage with `plan` comes up.
 pub(crate) struct Recipe {
@@ -35,6 +36,8 @@ pub(crate) struct Recipe {
     pub(crate) written: Option<OwnedFd>,
     /// Where this thread goes once the program is started.
     pub(crate) way_back: Option<WayBack>,
+    /// A directory that is the Sandbox's own, and goes with it.
+    pub(crate) private: Option<TempDir>,
 }
 
 /// Brings the Sandbox up, fills the Workspace meanwhile, and starts the workload in it.
@@ -99,10 +102,23 @@ fn bring_up(
         Stillbirth::Refused(reason) => LaunchError::Refused { backend, reason },
         Stillbirth::Io(source) => io_error("wait for the sandbox to come up")(source),
     })?;
-    let Young { child, control, stdin, stdout, stderr, written } = young;
+    let Young { child, control, stdin, stdout, stderr, written, private } = young;
     let mount = mount.clone();
     let (stdin, terminal, made) = (Some(stdin), None, Vec::new());
-    Ok(RunningSandbox { child, stage, control, stdin, stdout, stderr, terminal, signals, mount, written, made })
+    Ok(RunningSandbox {
+        child,
+        stage,
+        control,
+        stdin,
+        stdout,
+        stderr,
+        terminal,
+        signals,
+        mount,
+        written,
+        made,
+        private,
+    })
 }
 
 /// A Sandbox on its way up.
@@ -113,6 +129,7 @@ struct Young {
     stdout: Output,
     stderr: Output,
     written: Option<OwnedFd>,
+    private: Option<TempDir>,
 }
 
 enum Stillbirth {
@@ -146,6 +163,7 @@ impl Young {
             stdout: Output::of(File::from(OwnedFd::from(stdout))),
             stderr: Output::of(File::from(OwnedFd::from(stderr))),
             written: recipe.written,
+            private: recipe.private,
         })
     }
 

@@ -20,7 +20,7 @@ pub(crate) const SHOWN: [&str; 7] = [
 
 /// Small files of the host's `/etc` that are copied, which takes less time than a mount: for the dynamic loader, TLS, and
 /// names of protocols.
-const COPIED: [&str; 5] =
+pub(crate) const COPIED: [&str; 5] =
     ["/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/protocols", "/etc/services", "/etc/ssl/openssl.cnf"];
 
 const RESOLV_CONF: &str = "/etc/resolv.conf";

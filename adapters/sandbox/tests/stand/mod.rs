@@ -110,6 +110,7 @@ impl<'a> Stand<'a> {
             limitations: capabilities.limitations,
             workspace: None,
             exposures: Vec::new(),
+            why_this_backend: None,
         };
         let request = LaunchRequest {
             command: &command,

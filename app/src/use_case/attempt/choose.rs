@@ -11,13 +11,21 @@ use isobox_domain::preflight::PreflightRule;
 use isobox_domain::source::{Cleanliness, DirtyEntry, DirtyState, WorkspaceSource};
 use isobox_ports::{RuntimeBackend, WorkspaceForm};
 
-/// Picks the backend for what was asked, or refuses. Only backends that could be picked are probed.
+/// Picks the backend for what was asked, or refuses. Only backends that could be picked are probed, and none after one that
+/// no other can outdo.
 pub(super) fn choose<'a>(
     backends: &[&'a dyn RuntimeBackend],
     asked: &SandboxPolicy,
 ) -> Result<(&'a dyn RuntimeBackend, EffectivePolicy), Failure> {
     let candidates: Vec<_> = backends.iter().filter(|backend| is_candidate(asked.backend, backend.name())).collect();
-    let capabilities: Vec<Capabilities> = candidates.iter().map(|backend| backend.capabilities()).collect();
+    let mut capabilities: Vec<Capabilities> = Vec::new();
+    for candidate in &candidates {
+        capabilities.push(candidate.capabilities());
+        let is_settled = capabilities.last().is_some_and(Capabilities::is_outdone_by_none);
+        if is_settled && resolve(asked, &capabilities).is_ok() {
+            break;
+        }
+    }
     let effective = resolve(asked, &capabilities).map_err(refused)?;
     let chosen = candidates.into_iter().find(|backend| backend.name() == effective.backend);
     let chosen = chosen.ok_or_else(|| Failure::new(FailureKind::General, "the chosen runtime backend is not there"))?;

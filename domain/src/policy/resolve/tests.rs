@@ -111,10 +111,33 @@ fn what_is_required_and_not_enforced_refuses_with_every_reason() {
 fn auto_takes_the_first_backend_that_enforces_what_is_required() {
     let mut bubblewrap = capabilities(BackendName::Bubblewrap, &enforced());
     bubblewrap.controls[8].enforcement = partial();
-    let backends = [bubblewrap, capabilities(BackendName::Landlock, &enforced())];
+    let mut landlock = capabilities(BackendName::Landlock, &enforced());
+    landlock.controls[1].enforcement = partial();
+    let backends = [bubblewrap, landlock];
     let chosen = |asked| resolve(&asked, &backends).map(|effective| effective.backend);
     assert_eq!(chosen(SandboxPolicy::default()), Ok(BackendName::Bubblewrap));
     assert_eq!(chosen(requiring(&["limits"])), Ok(BackendName::Landlock));
+}
+
+#[test]
+fn auto_takes_no_backend_that_a_later_one_outdoes_and_says_so() {
+    let mut landlock = capabilities(BackendName::Landlock, &enforced());
+    landlock.controls[2].enforcement = partial();
+    let bubblewrap = capabilities(BackendName::Bubblewrap, &enforced());
+    let chosen = resolve(&SandboxPolicy::default(), &[landlock.clone(), bubblewrap.clone()]).expect("there is one");
+    assert_eq!(chosen.backend, BackendName::Bubblewrap);
+    let why = "`auto` takes the first that enforces filesystem, and none enforces more; landlock enforces less";
+    assert_eq!(chosen.why_this_backend.as_deref(), Some(why));
+    assert_eq!([&landlock, &bubblewrap].map(Capabilities::is_outdone_by_none), [false, true]);
+
+    let missing = Capabilities { unavailable: Some("there is no `bwrap`".to_owned()), ..bubblewrap };
+    let chosen = resolve(&SandboxPolicy::default(), &[landlock, missing]).expect("there is one");
+    assert_eq!(chosen.backend, BackendName::Landlock);
+    let why =
+        "`auto` takes the first that enforces filesystem, and none enforces more; bubblewrap: there is no `bwrap`";
+    assert_eq!(chosen.why_this_backend.as_deref(), Some(why));
+    let named = resolve(&named(BackendName::Landlock), &[capabilities(BackendName::Landlock, &enforced())]);
+    assert_eq!(named.map(|named| named.why_this_backend), Ok(None));
 }
 
 #[test]
@@ -215,6 +238,7 @@ proptest! {
         let asked = SandboxPolicy { backend: BackendChoice::Auto, ..asked };
         if let Ok(effective) = resolve(&asked, &backends) {
             prop_assert_ne!(effective.backend, BackendName::Host);
+            prop_assert!(effective.why_this_backend.is_some());
             prop_assert_eq!(effective.controls[0].control, Control::Filesystem);
             prop_assert!(effective.controls[0].enforcement.is_enforced());
         }

@@ -93,6 +93,7 @@ impl Stand {
             limitations: capabilities.limitations,
             workspace: None,
             exposures: Vec::new(),
+            why_this_backend: None,
         };
         let mount = &self.mount;
         let request = LaunchRequest {

@@ -1,0 +1,142 @@
+//! A Sandbox where the kernel refuses namespaces: Landlock and the filter of system calls hold it, at the host's own paths.
+
+use super::findings::Findings;
+use super::{refused, stage_arguments};
+use crate::environment::{environment, value};
+use crate::filter::Strictness;
+use crate::protocol::{Enclosure, Plan, Reach, Rule, Use};
+use crate::supervision::{Recipe, io_error};
+use crate::view::{Access, Item, SYSTEM, View, etc};
+use isobox_domain::policy::{BackendName, NetworkAccess, WorkspaceExposure};
+use isobox_ports::{LaunchError, LaunchRequest, WorkspaceMount};
+use std::fs::create_dir;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// Why it has no overlays.
+const MOUNTS_NOTHING: &str = "nothing can be mounted without namespaces, which are refused here";
+
+/// Why it refuses rules that take something away from what is shown.
+const HIDES_NOTHING: &str = "something is to be hidden or protected in what the workload sees, which Landlock cannot do \
+    without namespaces, and they are refused here";
+
+/// Files of the host's `/etc` that have no copy of their own here, and tell of its users what everybody may read.
+const OF_USERS: [&str; 5] = ["/etc/passwd", "/etc/group", "/etc/hosts", "/etc/nsswitch.conf", "/etc/resolv.conf"];
+
+/// Nodes that programs expect.
+const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
+
+/// How to start a Sandbox for `request`; without one, it is only tried.
+pub(super) fn recipe(
+    findings: &Findings,
+    view: &View<'_>,
+    mount: &WorkspaceMount,
+    request: Option<&LaunchRequest<'_>>,
+) -> Result<Recipe, LaunchError> {
+    if let WorkspaceMount::Overlay(_) = mount {
+        return Err(refused(MOUNTS_NOTHING.to_owned()));
+    }
+    if hides_something(view, request) {
+        return Err(refused(HIDES_NOTHING.to_owned()));
+    }
+    let private = Private::make().map_err(io_error("make a private HOME and temporary directory"))?;
+    let enclosure = Enclosure {
+        inside: None,
+        landlock_abi: findings.landlock_abi,
+        rules: rules(view, &private),
+        strictness: match view.network {
+            NetworkAccess::Deny => Strictness::AloneDenyingNetwork,
+            NetworkAccess::Inherited => Strictness::AloneOnHostNetwork,
+        },
+        own_directories: vec![bytes(private.0.path())],
+    };
+    Ok(Recipe {
+        backend: BackendName::Landlock,
+        // The program of this process, even if its file was replaced meanwhile: a started child shares its link.
+        program: c"/proc/self/exe".to_owned(),
+        arguments: stage_arguments(),
+        descriptors: Vec::new(),
+        namespaces: None,
+        plan: plan(request, view, enclosure, &private),
+        written: None,
+        way_back: None,
+        private: Some(private.0),
+    })
+}
+
+/// A directory with a HOME and one for temporary files, for one Sandbox.
+struct Private(TempDir);
+
+impl Private {
+    fn make() -> io::Result<Self> {
+        let private = Self(tempfile::Builder::new().prefix("isobox-").tempdir()?);
+        [private.home(), private.temporary()].iter().try_for_each(create_dir)?;
+        Ok(private)
+    }
+
+    fn home(&self) -> std::path::PathBuf {
+        self.0.path().join("home")
+    }
+
+    fn temporary(&self) -> std::path::PathBuf {
+        self.0.path().join("tmp")
+    }
+}
+
+fn bytes(path: &Path) -> Vec<u8> {
+    path.as_os_str().as_bytes().to_vec()
+}
+
+fn plan(request: Option<&LaunchRequest<'_>>, view: &View<'_>, enclosure: Enclosure, private: &Private) -> Plan {
+    let mut directory = bytes(view.host_path);
+    if let Some(path) = request.and_then(|request| request.working_directory) {
+        directory.extend([b"/", path.as_bytes()].concat());
+    }
+    let own =
+        [("HOME", bytes(&private.home())), ("TMPDIR", bytes(&private.temporary())), ("SHELL", b"/bin/sh".to_vec())];
+    let user = ["USER", "LOGNAME"].into_iter().filter_map(|name| Some((name, value(name)?)));
+    let own: Vec<_> = own.into_iter().chain(user).collect();
+    let exposed = request.map(|request| &request.exposed.programs[..]).unwrap_or_default();
+    let mut programs: Vec<&Path> = exposed.iter().filter_map(|program| program.found.parent()).collect();
+    programs.dedup();
+    Plan {
+        reach: Reach::Tree,
+        directory,
+        arguments: request.map(|request| request.command.arguments().to_vec()).unwrap_or_default(),
+        environment: request.map(|request| environment(request, &programs, &own)).unwrap_or_default(),
+        enclosure: Some(enclosure),
+        terminal: None,
+    }
+}
+
+/// Landlock allows whole trees, and takes nothing of one back.
+fn hides_something(view: &View<'_>, request: Option<&LaunchRequest<'_>>) -> bool {
+    let of_host =
+        view.layout.host.iter().any(|entry| matches!(entry.item, Item::Masked | Item::Memory(_) | Item::Sealed));
+    let files = request.map(|request| &request.policy.asked.files);
+    of_host || files.is_some_and(|files| !files.hide.is_empty() || !files.protected.is_empty())
+}
+
+/// What a view shows, at the host's paths.
+fn rules(view: &View<'_>, private: &Private) -> Vec<Rule> {
+    let rule = |path: &str, allowed| Rule { path: path.as_bytes().to_vec(), allowed };
+    let workspace = match view.exposure {
+        WorkspaceExposure::ReadWrite => Use::Everything,
+        WorkspaceExposure::ReadOnly => Use::Execute,
+    };
+    let mut rules = vec![Rule { path: bytes(view.host_path), allowed: workspace }, rule("/proc", Use::Read)];
+    rules.extend(
+        [private.home(), private.temporary()].map(|path| Rule { path: bytes(&path), allowed: Use::Everything }),
+    );
+    rules.extend(["/usr"].into_iter().chain(SYSTEM).map(|path| rule(path, Use::Execute)));
+    rules.extend(etc::SHOWN.into_iter().chain(etc::COPIED).chain(OF_USERS).map(|path| rule(path, Use::Read)));
+    rules.extend(DEVICES.map(|path| rule(path, Use::Devices)));
+    rules.extend(view.layout.host.iter().filter_map(|entry| match &entry.item {
+        Item::Host(path, Access::ReadOnly) => Some(Rule { path: path.clone(), allowed: Use::Execute }),
+        Item::Host(path, Access::ReadWrite) => Some(Rule { path: path.clone(), allowed: Use::Everything }),
+        _ => None,
+    }));
+    rules
+}
