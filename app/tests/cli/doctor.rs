@@ -115,15 +115,17 @@ fn looking_changes_nothing_in_a_store_that_is_in_use() {
 }
 
 #[test]
-fn without_bwrap_the_remedy_is_named() {
+fn without_bwrap_sandboxes_start_all_the_same() {
     let project = Project::initialised(User::Current);
     let mut command = project.isobox_command(&["doctor", "--json"]);
     let ran = outcome(command.env("PATH", "/nonexistent").output().expect("run isobox"));
-    assert_eq!(ran.code, 1, "{ran:?}");
     let told = document(&ran);
+    if severity(&told, "sandbox.starts") != "ok" {
+        return ignored("doctor without bwrap", "the backend `landlock` starts no sandbox here");
+    }
     let found = finding(&told, "bubblewrap.program");
-    assert_eq!(found["severity"], "error");
-    assert!(found["fix"].as_str().expect("a fix").contains("apt install bubblewrap"), "{found}");
+    assert_eq!(found["severity"], "ok");
+    assert!(found["consequence"].as_str().expect("what follows").contains("`landlock` needs no program"), "{found}");
     assert_eq!(severity(&told, "git.path"), "warning");
     assert_eq!(severity(&told, "isobox.path"), "warning");
 }
