@@ -107,7 +107,7 @@ fn plan(request: Option<&LaunchRequest<'_>>, view: &View<'_>, enclosure: Enclosu
         arguments: request.map(|request| request.command.arguments().to_vec()).unwrap_or_default(),
         environment: request.map(|request| environment(request, &programs, &own)).unwrap_or_default(),
         enclosure: Some(enclosure),
-        terminal: None,
+        terminal: request.and_then(|request| request.terminal),
     }
 }
 
