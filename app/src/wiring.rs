@@ -19,7 +19,7 @@ pub(crate) use dirt::{Dirtied, dirtied_project};
 pub(crate) use importable::{Importable, importable};
 pub(crate) use initialising::{Initialised, initialise};
 pub(crate) use policies::{Variable, policy_schema};
-pub(crate) use probes::with_probes;
+pub(crate) use probes::{with_attack, with_probes};
 pub(crate) use task_store::Store;
 pub(crate) use transfer::{damaged_archive, export_file};
 pub(crate) use update::{build, with_publisher, with_update_ports};

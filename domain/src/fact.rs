@@ -1,6 +1,8 @@
 //! What a probe found out about a machine or a project, before anybody says whether that is good.
 
+use crate::enforcement::ControlReport;
 use crate::policy::{Capabilities, SandboxPolicy};
+use crate::probe::ProbeResult;
 
 /// How trying something ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -211,6 +213,10 @@ pub enum Fact {
         /// COMMITs that are under a checkpoint.
         logged: u64,
     },
+    /// A Sandbox was attacked from inside: what is said of its controls, and what came of each attack.
+    Probed(Vec<ControlReport>, Vec<ProbeResult>),
+    /// No Sandbox could be attacked: why.
+    NotProbed(String),
     /// Why the log, or the key for it, cannot be used.
     BadLog(String),
 }

@@ -2,6 +2,7 @@
 
 mod machine;
 mod policy;
+mod probe;
 mod project;
 mod sandbox;
 
@@ -106,9 +107,10 @@ impl Finding {
 pub fn findings(facts: &[Fact]) -> Vec<Finding> {
     facts
         .iter()
-        .filter_map(|fact| {
+        .flat_map(|fact| {
             let of_project = || policy::judge(fact, facts).or_else(|| project::judge(fact));
-            machine::judge(fact).or_else(|| sandbox::judge(fact, facts)).or_else(of_project)
+            let one = || machine::judge(fact).or_else(|| sandbox::judge(fact, facts)).or_else(of_project);
+            probe::judge(fact).unwrap_or_else(|| one().into_iter().collect())
         })
         .collect()
 }

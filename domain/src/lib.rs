@@ -21,6 +21,7 @@ pub mod measurement;
 pub mod outcome;
 pub mod policy;
 pub mod preflight;
+pub mod probe;
 pub mod promotion;
 pub mod pruning;
 pub mod record;

@@ -8,6 +8,7 @@ use crate::change::ChangeSetRef;
 use crate::content::{ContentId, ContentRef};
 use crate::outcome::{Exit, Outcome, ResourceUsage};
 use crate::policy::EffectivePolicy;
+use crate::probe::ProbeResult;
 use crate::source::WorkspaceSource;
 use crate::task_id::TaskId;
 use crate::terminal::TerminalSize;
@@ -145,6 +146,8 @@ pub struct TaskRecord {
     pub salt: [u8; 16],
     /// Earlier records that this one follows from, e.g. the previous attempt.
     pub parents: Vec<ContentId>,
+    /// Attacks from inside a Sandbox of this policy, tried before the workload was started; empty if none were asked for.
+    pub probes: Vec<ProbeResult>,
     /// Extensions by name, kept byte for byte.
     pub extensions: Vec<(String, Vec<u8>)>,
 }

@@ -1,6 +1,7 @@
 //! Task Records: one object each, which refers to the Effective Policy, the Change Set and the outputs.
 
 mod fields;
+mod probes;
 
 use crate::cbor::{Decoder, MapDecoder, MapEncoder};
 use crate::object::{self, DecodeError, EncodeError, Names};
@@ -16,6 +17,7 @@ use isobox_domain::outcome::Outcome;
 use isobox_domain::policy::{BackendName, EffectivePolicy, SandboxPolicy};
 use isobox_domain::record::{OutputLoss, SandboxKind, TaskRecord};
 use isobox_domain::task_id::TaskId;
+use probes::{decode_probes, encode_probes};
 
 const KIND: &str = "isobox.record";
 /// The schema number of a record with a Dirty Source Snapshot, so that an older reader says that it does not know it.
@@ -195,6 +197,7 @@ fn decode_fields(
         salt: map.need(21, "the salt")?.fixed("a salt of 16 bytes")?,
         parents: map.need(22, "the parents")?.list(Decoder::id)?,
         extensions: map.need(23, "the extensions")?.text_map()?,
+        probes: map.find(25)?.map(decode_probes).transpose()?.unwrap_or_default(),
         terminal: map.find(26)?.map(decode_terminal).transpose()?,
     };
     Ok((record, policy))
@@ -202,7 +205,7 @@ fn decode_fields(
 
 fn schema_of(record: &TaskRecord) -> u64 {
     match () {
-        () if record.terminal.is_some() => EXTENDED,
+        () if record.terminal.is_some() || !record.probes.is_empty() => EXTENDED,
         () if record.artifacts.source_snapshot.is_some() => WITH_SNAPSHOT,
         () => object::SCHEMA,
     }
@@ -224,6 +227,9 @@ fn encode_unchecked(record: &TaskRecord, policy: &ContentRef) -> Vec<u8> {
             parents.id(parent);
         }
         map.field(23).text_map(&record.extensions);
+        if !record.probes.is_empty() {
+            encode_probes(map.field(25), &record.probes);
+        }
         if let Some(size) = record.terminal {
             map.field(26).array(2).uint(size.columns.into()).uint(size.rows.into());
         }

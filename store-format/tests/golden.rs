@@ -57,8 +57,9 @@ fn records_keep_their_bytes() {
     let imported = ("record-imported", samples::imported_record());
     let snapshot = ("record-snapshot", samples::record_with_snapshot());
     let terminal = ("record-terminal", samples::record_with_terminal());
+    let probes = ("record-probes", samples::record_with_probes());
     let (whole, bare) = (("record", samples::record()), ("record-bare", samples::bare_record()));
-    for (name, record) in [whole, bare, imported, snapshot, terminal] {
+    for (name, record) in [whole, bare, imported, snapshot, terminal, probes] {
         let encoded = encode_record(&record).expect("encode");
         let policy = encode_policy(&record.policy).expect("encode");
         assert_eq!(encoded.policy_bytes, policy);

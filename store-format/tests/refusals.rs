@@ -55,9 +55,9 @@ fn a_record_has_a_later_schema_with_what_came_later_and_only_then() {
         let kind = b"isobox.record\x01";
         replaced(bytes, &[&kind[..], &[from]].concat(), &[&kind[..], &[to]].concat())
     };
-    for (record, own, other) in
-        [(samples::record(), 1, 2), (samples::record_with_snapshot(), 2, 1), (samples::record_with_terminal(), 3, 2)]
-    {
+    let later = [(samples::record_with_terminal(), 3, 2), (samples::record_with_probes(), 3, 2)];
+    let earlier = [(samples::record(), 1, 2), (samples::record(), 1, 3), (samples::record_with_snapshot(), 2, 1)];
+    for (record, own, other) in later.into_iter().chain(earlier) {
         let encoded = encode_record(&record).expect("encode");
         let again = schema(&encoded.bytes, own, own);
         assert_eq!(decode_record(&again, &encoded.policy_bytes), Ok(record));

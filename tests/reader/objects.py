@@ -167,18 +167,25 @@ SOURCE = fields({0: host_path, may(1): oid, 2: oid, may(3): plain, may(4): path}
 USAGE = fields({may(0): uint, may(1): uint, may(2): uint, may(3): one_of("largest_process", "tree")})
 ARTIFACTS = fields({may(0): ref, may(1): ref, may(2): change_set_ref, may(3): ref, may(4): ref, may(5): ref, may(6): ref,
                     may(7): change_set_ref})
+def probe(value):
+    control, tried, outcome, words = array(value, 4)
+    need(outcome in ("held", "got_through", "not_tried"), "an unknown outcome of a probe")
+    return text(control), text(tried), outcome, text(words)
+
+
 RECORD = {
     2: lambda value: data(value, 8), 3: lambda value: at_least_one(value, 1 << 32), 4: one_of(*SANDBOX_KINDS), 5: time,
     may(6): time, 7: time, 8: command, 9: SOURCE, 10: ref, 11: one_of(*OUTCOMES), may(12): text, may(13): exit_of,
     14: USAGE, may(15): ref, 16: ARTIFACTS, may(17): uint, 18: fate, 19: list_of(text), 20: list_of(pair(text, text)),
     21: lambda value: data(value, 16), 22: list_of(ident), 23: extensions,
+    may(25): list_of(probe),
     may(26): pair(lambda value: uint(value, 1 << 16), lambda value: uint(value, 1 << 16)),
 }
 
 
 def record(raw):
     value = load("isobox.record", RECORD, raw, (1, 2, 3))
-    schema = 3 if 26 in value else 2 if 7 in value[16] else 1
+    schema = 3 if 25 in value or 26 in value else 2 if 7 in value[16] else 1
     need(value[1] == schema, "a record of the wrong schema")
     return value
 

@@ -48,6 +48,7 @@ fn task(n: u64) -> Task {
         ended_at: Timestamp::nearest(at.unix_ms() + n % 977),
         command: vec![RecordedArgument { shown, masked_digest: None }],
         outcome: if n % 10 == 9 { Outcome::WorkloadCommandExit } else { Outcome::Success },
+        probes: Vec::new(),
         extensions: vec![("bench".into(), hex(&noise(n, 1300)).into_bytes())],
         ..record(n)
     };

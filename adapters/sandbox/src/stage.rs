@@ -3,6 +3,7 @@
 //! It is PID 1 of the Sandbox's PID namespace, or on `host` the subreaper of the workload's tree. When isobox is gone
 //! its socket reads as ended, and the Stage ends the workload: so it is the watchdog, too.
 
+pub(crate) mod attacks;
 mod confinement;
 pub(crate) mod devices;
 pub(crate) mod enclosure;
@@ -31,11 +32,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use workload::Started;
 
-/// Becomes the Stage, or the mounter that there is before one, if this process was started as such, and then never returns.
+/// Becomes the Stage, the mounter that there is before one, or a workload that attacks its Sandbox, if this process was started
+/// as such, and then never returns.
 ///
 /// Called first thing in `main`, before any thread. A process is a Stage if its first argument (its name) ends in
 /// `isobox-stage`, its second and last is the number of its control socket, and that and its plan are open.
 pub fn enter_if_asked() {
+    attacks::attack_if_asked();
     let outcome = match mounter::is_asked() {
         Some(told_at) => mounter::run(told_at),
         None if is_asked() => run(),

@@ -9,6 +9,10 @@ pub(crate) struct DoctorArguments {
     /// A directory, in a repository or not [default: the current directory]
     #[arg(value_name = "PATH")]
     pub(crate) path: Option<PathBuf>,
+    /// Attack a sandbox as the project's policy makes it from inside, too: an attack that gets through what is called
+    /// enforced is an error
+    #[arg(long)]
+    pub(crate) probe: bool,
     /// Print a JSON document
     #[arg(long)]
     pub(crate) json: bool,

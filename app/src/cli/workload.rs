@@ -61,6 +61,10 @@ pub(crate) struct RunArguments {
     /// What to do beside other tasks.
     #[command(flatten)]
     pub(crate) turn: TurnFlags,
+    /// Attack a sandbox like this one from inside first, record what came of it, and refuse if an attack gets through
+    /// what is called enforced
+    #[arg(long)]
+    pub(crate) probe: bool,
     /// Keep the workspace after the attempt and print where it is
     #[arg(long)]
     pub(crate) retain_workspace: bool,
@@ -97,6 +101,10 @@ pub(crate) struct ToolArguments {
     /// What to do beside other tasks.
     #[command(flatten)]
     pub(crate) turn: TurnFlags,
+    /// Attack a sandbox like this one from inside first, record what came of it, and refuse if an attack gets through
+    /// what is called enforced
+    #[arg(long)]
+    pub(crate) probe: bool,
     /// The command and its arguments, untouched
     #[arg(last = true, required = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,

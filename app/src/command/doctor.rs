@@ -10,6 +10,7 @@ use crate::use_case::doctor as look;
 use crate::wiring;
 use isobox_domain::escape::Escaped;
 use isobox_domain::finding::{Severity, worst};
+use isobox_ports::HostProbe;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -21,7 +22,11 @@ pub(super) fn doctor(arguments: &DoctorArguments) -> Result<ExitCode, Failure> {
         let what = format!("{} is no directory", Escaped(directory.as_os_str().as_bytes()));
         return Err(Failure::new(FailureKind::Usage, what).with_hint("name a directory, or leave it out"));
     }
-    let findings = wiring::with_probes(directory, |probes| look::doctor(&look::Ports { probes }));
+    let look = |probes: &[&dyn HostProbe]| match arguments.probe {
+        false => look::doctor(&look::Ports { probes, attack: None }),
+        true => wiring::with_attack(directory, |attack| look::doctor(&look::Ports { probes, attack: Some(attack) })),
+    };
+    let findings = wiring::with_probes(directory, look);
     let mut out = for_documents();
     let written = match arguments.json {
         true => writeln!(out, "{:#}", shown::document(&findings)),

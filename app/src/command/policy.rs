@@ -47,7 +47,7 @@ fn check(console: Console, arguments: &PolicyCheckArguments) -> Result<ExitCode,
     }
     let is_valid = files.iter().all(|(_, _, read)| read.is_ok());
     let findings = match is_valid {
-        true => project.with_policy_probes(|probes| doctor::doctor(&doctor::Ports { probes })),
+        true => project.with_policy_probes(|probes| doctor::doctor(&doctor::Ports { probes, attack: None })),
         false => Vec::new(),
     };
     let mut out = for_documents();
@@ -119,7 +119,7 @@ fn trust(console: Console, arguments: &PolicyTrustArguments) -> Result<ExitCode,
     })?;
     policy.ok_or_else(|| missing(&path))?;
     let code = super::help::print(&told)?;
-    let findings = project.with_policy_probes(|probes| doctor::doctor(&doctor::Ports { probes }));
+    let findings = project.with_policy_probes(|probes| doctor::doctor(&doctor::Ports { probes, attack: None }));
     if worst(&findings) == Severity::Error {
         console.warning("nothing starts under it here: `isobox policy check` says why");
     }

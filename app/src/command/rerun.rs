@@ -11,7 +11,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
 use crate::output::trust;
-use crate::use_case::attempt::{FollowUp, Retention, Start, TaskRequest, preflight_of};
+use crate::use_case::attempt::{FollowUp, Probing, Retention, Start, TaskRequest, preflight_of};
 use crate::use_case::effective_policy::require_within;
 use crate::use_case::laps::Laps;
 use crate::use_case::open_tasks;
@@ -76,6 +76,7 @@ pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<Exit
         patience: patience(arguments.turn),
         uncommitted: uncommitted(arguments.allow_dirty),
         timekeeping: timekeeping(&arguments.telling),
+        probing: Probing::NotAsked,
     };
     console.line(&format!(
         "attempting {} once more: `isobox list{}` tells the attempts apart",

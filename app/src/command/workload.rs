@@ -9,7 +9,9 @@ use crate::output::console::Console;
 use crate::output::effects::weakened;
 use crate::output::events::Telling;
 use crate::output::{lifecycle, stdout, timings};
-use crate::use_case::attempt::{self, Patience, Retention, TaskRequest, Timekeeping, Uncommitted, preflight_of};
+use crate::use_case::attempt::{
+    self, Patience, Probing, Retention, TaskRequest, Timekeeping, Uncommitted, preflight_of,
+};
 use crate::use_case::laps::Laps;
 use crate::use_case::{effective_policy, recover, settle, weaker};
 use crate::wiring::{Project, Store, Variable, absolute, stopwatch};
@@ -52,6 +54,7 @@ pub(super) fn tool(console: Console, arguments: ToolArguments) -> Result<ExitCod
         patience: patience(arguments.turn),
         uncommitted: uncommitted(arguments.allow_dirty),
         timekeeping: timekeeping(&arguments.telling),
+        probing: probing(arguments.probe),
     };
     execute(witness, &project, wanted)
 }
@@ -90,6 +93,7 @@ pub(super) fn run(console: Console, arguments: RunArguments) -> Result<ExitCode,
         patience: patience(arguments.turn),
         uncommitted: uncommitted(arguments.allow_dirty),
         timekeeping: timekeeping(&arguments.telling),
+        probing: probing(arguments.probe),
     };
     execute(witness, &project, wanted)
 }
@@ -229,6 +233,10 @@ pub(super) const fn timekeeping(flags: &TellingFlags) -> Timekeeping {
     if flags.timings { Timekeeping::Recorded } else { Timekeeping::Forgotten }
 }
 
+const fn probing(is_asked: bool) -> Probing {
+    if is_asked { Probing::Asked } else { Probing::NotAsked }
+}
+
 pub(super) const fn patience(flags: TurnFlags) -> Patience {
     if flags.no_wait { Patience::Refuse } else { Patience::Wait }
 }
@@ -245,6 +253,7 @@ struct Wanted {
     patience: Patience,
     uncommitted: Uncommitted,
     timekeeping: Timekeeping,
+    probing: Probing,
 }
 
 /// Who sees what goes on.
@@ -256,7 +265,8 @@ pub(super) struct Witness<'a> {
 }
 
 fn execute(witness: Witness<'_>, project: &Project, wanted: Wanted) -> Result<ExitCode, Failure> {
-    let Wanted { kind, command, mut policy, given, retention, workspace, patience, uncommitted, timekeeping } = wanted;
+    let Wanted { kind, command, mut policy, given, retention, workspace, patience, uncommitted, timekeeping, probing } =
+        wanted;
     let refused = |failure: Failure| failure.while_doing(preflight_of(kind));
     // The copies are there as long as the attempt is.
     let (exposed, _copies) = project.exposed(&mut policy.sandbox, &given).map_err(refused)?;
@@ -276,6 +286,7 @@ fn execute(witness: Witness<'_>, project: &Project, wanted: Wanted) -> Result<Ex
         patience,
         uncommitted,
         timekeeping,
+        probing,
     };
     perform(witness, project, &store, &request)
 }

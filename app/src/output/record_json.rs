@@ -8,6 +8,7 @@ use isobox_domain::escape::Escaped;
 use isobox_domain::event::{Destination, Event, EventKind, Promoted, standing_promotions};
 use isobox_domain::outcome::{Exit, MemoryScope};
 use isobox_domain::policy::{BackendChoice, EffectivePolicy, Exposure, HideRule, ReuseInput, WorkspaceKind};
+use isobox_domain::probe::ProbeResult;
 use isobox_domain::promotion::Selection;
 use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, TaskRecord, WorkspaceFate};
 use isobox_domain::repo_path::RepoPath;
@@ -61,11 +62,24 @@ fn fields(record: &TaskRecord, digest: &ContentId, events: &[Event], report: Val
     match fields {
         Value::Object(mut fields) => {
             fields.extend(timings::of(record).map(|timings| ("timings_us".to_owned(), timings_us(&timings))));
+            if !record.probes.is_empty() {
+                fields.insert("probes".to_owned(), record.probes.iter().map(probe).collect());
+            }
             fields.extend(origin(record).map(|origin| ("origin".to_owned(), origin.into())));
             fields
         }
         _ => Map::new(),
     }
+}
+
+/// One attack from inside, and what came of it.
+fn probe(result: &ProbeResult) -> Value {
+    json!({
+        "control": result.control.name(),
+        "tried": result.tried,
+        "outcome": result.outcome.name(),
+        "detail": result.outcome.detail(),
+    })
 }
 
 /// Phases in order, each with its µs.

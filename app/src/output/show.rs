@@ -75,6 +75,12 @@ pub(crate) fn show(
         let weakens = format!("{} weakens {}: {}", exposure.what, exposure.control.name(), exposure.why);
         field("exposed", sentence(&Escaped(weakens.as_bytes()).to_string()))?;
     }
+    for result in &record.probes {
+        let told =
+            format!("{}: {} ({})", result.outcome.name().replace('_', " "), result.tried, result.outcome.detail());
+        let told = wrapped(&Escaped(told.as_bytes()).to_string(), CONTROLS, columns);
+        field("probe", format!("{:<12} {told}", result.control.name()))?;
+    }
     let required: Vec<&str> = record.policy.asked.require.as_slice().iter().map(|required| required.name()).collect();
     if !required.is_empty() {
         field("required", sentence(&required.join(", ")))?;

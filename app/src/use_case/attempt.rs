@@ -5,12 +5,14 @@ mod choose;
 mod draft;
 mod fill;
 mod follow_up;
+mod probe;
 mod publish;
 mod streams;
 mod supervise;
 mod take_along;
 mod turn;
 
+pub(crate) use choose::choose;
 pub(crate) use follow_up::{FollowUp, Start};
 pub(crate) use streams::{Caller, Session};
 pub(crate) use supervise::capture;
@@ -27,7 +29,7 @@ use isobox_domain::policy::{ProjectPolicy, WorkspaceChoice};
 use isobox_domain::record::{RecordedArgument, SandboxKind, TaskRecord};
 use isobox_domain::timings::Phase;
 use isobox_ports::{
-    Attempts, Clock, Exposed, ObjectStore, RecordLog, RuntimeBackend, TaskIds, TrustedRepository, Turns, Views,
+    Attempts, Clock, Exposed, ObjectStore, Prober, RecordLog, RuntimeBackend, TaskIds, TrustedRepository, Turns, Views,
     WorkspaceRequest, Workspaces,
 };
 
@@ -56,6 +58,7 @@ pub(crate) struct Ports<'a> {
     pub(crate) views: &'a dyn Views,
     pub(crate) clock: &'a dyn Clock,
     pub(crate) task_ids: &'a dyn TaskIds,
+    pub(crate) prober: &'a dyn Prober,
     pub(crate) laps: &'a Laps<'a>,
 }
 
@@ -86,6 +89,17 @@ pub(crate) struct TaskRequest {
     pub(crate) uncommitted: Uncommitted,
     /// Whether the record says where the time went.
     pub(crate) timekeeping: Timekeeping,
+    /// Whether its Sandbox is attacked from inside first.
+    pub(crate) probing: Probing,
+}
+
+/// Whether a Sandbox like that of an attempt is attacked from inside before the attempt begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Probing {
+    /// It is, and the record says what came of that.
+    Asked,
+    /// It is not.
+    NotAsked,
 }
 
 /// What becomes of uncommitted changes of the source.
@@ -153,13 +167,16 @@ pub(crate) fn attempt(
     caller: Caller,
     tell: Tell<'_>,
 ) -> Result<Attempted, Failure> {
-    let (backend, mut effective) = choose::choose(ports.backends, &request.policy.sandbox)
+    let (backend, mut effective) = choose(ports.backends, &request.policy.sandbox)
         .map_err(|failure| failure.while_doing(preflight_of(request.kind)))?;
     effective.limitations.extend(request.exposed.notes.iter().cloned());
     let form =
         choose::form(ports, request, backend).map_err(|failure| failure.while_doing(preflight_of(request.kind)))?;
+    let probes = probe::probe(ports, request, backend, &effective)
+        .map_err(|failure| failure.while_doing(preflight_of(request.kind)))?;
     ports.laps.end(Phase::Backend);
     let (mut attempt, mut record) = turn::begin(ports, request, &effective, tell)?;
+    record.probes = probes;
     let wanted = WorkspaceRequest { source: &record.source.clone(), form };
     let place = match carry_out::reserve(ports.workspaces, &mut *attempt, &wanted) {
         Ok(place) => place,

@@ -8,6 +8,7 @@ use crate::use_case::laps::Laps;
 use crate::use_case::{attempt, recover};
 use isobox_domain::change::Mode;
 use isobox_domain::content::ContentId;
+use isobox_domain::enforcement::Control;
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::record::TaskRecord;
 use isobox_domain::repo_path::RepoPath;
@@ -15,7 +16,7 @@ use isobox_domain::source::WorkspaceSource;
 use isobox_domain::timestamp::Timestamp;
 use isobox_ports::fake::{
     CountingStopwatch, CountingTaskIds, DirectoryWorkspaces, Files, FixedClock, InMemoryRepository, InMemoryStore,
-    Performance, Scene, ScriptedBackend,
+    Performance, Scene, ScriptedBackend, ScriptedProber,
 };
 use isobox_ports::{Attempts, OverlayKind, RecordLog, RuntimeBackend};
 use std::cell::{Cell, RefCell};
@@ -41,6 +42,7 @@ pub(crate) struct World {
     pub(crate) told_of_start: Cell<bool>,
     pub(crate) broken: Broken,
     backend: ScriptedBackend,
+    prober: ScriptedProber,
     ids: CountingTaskIds,
     directory: TempDir,
 }
@@ -59,6 +61,7 @@ impl World {
             told_of_start: Cell::new(false),
             broken,
             backend: ScriptedBackend::new(play),
+            prober: ScriptedProber::default(),
             ids: CountingTaskIds::default(),
             directory,
         }
@@ -76,6 +79,11 @@ impl World {
         let mut world = Self::new(|_| Performance::exiting(0));
         world.backend = ScriptedBackend::new(play).mounting(OverlayKind::Unprivileged);
         world
+    }
+
+    /// The same world, where attacks from inside get through `control`.
+    pub(crate) fn attacked_through(self, control: Control) -> Self {
+        Self { prober: ScriptedProber::getting_through(control), ..self }
     }
 
     /// Makes an operation fail from now on.
@@ -108,6 +116,7 @@ impl World {
             views: &self.store.inner,
             clock: &clock(),
             task_ids: &self.ids,
+            prober: &self.prober,
             laps: &Laps::start(&CountingStopwatch::default()),
         })
     }

@@ -7,6 +7,7 @@ use crate::use_case::laps::Laps;
 use crate::use_case::{attempt, promote, recover, settle};
 use isobox_host::RandomTaskIds;
 use isobox_ports::RuntimeBackend;
+use isobox_sandbox::SandboxProber;
 use std::os::unix::ffi::OsStrExt;
 
 impl Project {
@@ -30,6 +31,7 @@ impl Project {
             views: store.views(),
             clock: clock(),
             task_ids: &RandomTaskIds,
+            prober: &SandboxProber,
             laps,
         })
     }

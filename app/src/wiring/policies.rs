@@ -52,18 +52,7 @@ impl Project {
         {
             return Ok((Exposed::default(), None));
         }
-        let paths = exposable(&self.directories, &self.repository, &self.location);
-        let caller_path = std::env::var_os("PATH").unwrap_or_default().into_vec();
-        let variable = |name: &str| {
-            let typed = given.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-            typed.or_else(|| std::env::var_os(name).map(OsString::into_vec))
-        };
-        let exposing = Exposing { paths: &paths, caller_path: &caller_path };
-        let mut exposed = exposing.resolve(asked, &variable).map_err(|error| {
-            let hint = error.hint();
-            let failure = Failure::new(FailureKind::Policy, error.to_string()).because(error);
-            Failure { hint: hint.map(str::to_owned), ..failure }
-        })?;
+        let mut exposed = expose(&exposable(&self.directories, &self.repository, &self.location), asked, given)?;
         self.digest_variables(asked, &exposed)?;
         let copies = self.copy(&mut exposed)?;
         Ok((exposed, copies))
@@ -130,6 +119,22 @@ impl Project {
     pub(crate) fn common_dir(&self) -> &Path {
         self.repository.common_dir()
     }
+}
+
+/// What `asked` exposes of this host, as far as `paths` may be, its paths resolved in place. `given` are values that were
+/// typed; others are the caller's own.
+pub(super) fn expose(paths: &ReadPaths, asked: &mut SandboxPolicy, given: &[Variable]) -> Result<Exposed, Failure> {
+    let caller_path = std::env::var_os("PATH").unwrap_or_default().into_vec();
+    let variable = |name: &str| {
+        let typed = given.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+        typed.or_else(|| std::env::var_os(name).map(OsString::into_vec))
+    };
+    let exposing = Exposing { paths, caller_path: &caller_path };
+    exposing.resolve(asked, &variable).map_err(|error| {
+        let hint = error.hint();
+        let failure = Failure::new(FailureKind::Policy, error.to_string()).because(error);
+        Failure { hint: hint.map(str::to_owned), ..failure }
+    })
 }
 
 /// What `filesystem.read` may expose: no place of isobox's own, and nothing that is never exposed.

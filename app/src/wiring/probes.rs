@@ -1,14 +1,16 @@
 //! The adapters that look whether a machine and a project are ready.
 
 use super::audit::ProjectLogProbe;
-use super::policies::exposable;
+use super::policies::{exposable, expose};
 use super::{Location, Project};
+use crate::use_case::doctor::Attack;
+use isobox_domain::policy::SandboxPolicy;
 use isobox_git::{GixRepository, RepositoryProbe};
 use isobox_host::{
     Directories, FsPolicyPins, InstallationProbe, PolicyAskedProbe, PolicyTrustProbe, YamlPolicySource, YamlUserPolicy,
 };
-use isobox_ports::HostProbe;
-use isobox_sandbox::{BackendsProbe, SandboxProbe};
+use isobox_ports::{Access, Exposed, HostProbe};
+use isobox_sandbox::{BackendsProbe, BubblewrapBackend, HostBackend, LandlockBackend, SandboxProbe, SandboxProber};
 use isobox_store::StoreProbe;
 use std::path::Path;
 
@@ -27,6 +29,23 @@ pub(crate) fn with_probes<T>(directory: &Path, look: impl FnOnce(&[&dyn HostProb
     let asked = asked(&policy, &directories, &usable, &location);
     let trust = PolicyTrustProbe::new(policy.clone(), FsPolicyPins::new(directories), usable.common_dir().to_owned());
     look(&[&installation, &sandbox, &backends, &repository, &policy, &trust, &asked, &store, &ProjectLogProbe(&usable)])
+}
+
+/// Hands what attacks Sandboxes from inside, for the project around `directory`, to `look`.
+pub(crate) fn with_attack<T>(directory: &Path, look: impl FnOnce(Attack<'_>) -> T) -> T {
+    let (bubblewrap, landlock, host) = (BubblewrapBackend::new(), LandlockBackend::new(), HostBackend::new());
+    let project = GixRepository::discover(directory).ok();
+    let exposing = |asked: &mut SandboxPolicy| match &project {
+        None => Ok(Exposed::default()),
+        Some(repository) => {
+            let location = Location::of_project(repository);
+            let mut exposed = expose(&exposable(&Directories::from_environment(), repository, &location), asked, &[])?;
+            // There are no copies here that could be written instead.
+            exposed.shown.iter_mut().for_each(|shown| shown.access = Access::ReadOnly);
+            Ok(exposed)
+        }
+    };
+    look(Attack { backends: &[&bubblewrap, &landlock, &host], prober: &SandboxProber, expose: &exposing })
 }
 
 fn sandbox() -> SandboxProbe {

@@ -58,6 +58,7 @@ pub(crate) fn record() -> TaskRecord {
         tools: Vec::new(),
         salt: [0; 16],
         parents: Vec::new(),
+        probes: Vec::new(),
         extensions: Vec::new(),
     }
 }

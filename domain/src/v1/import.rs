@@ -245,6 +245,7 @@ fn blank(import: Import, command: Vec<RecordedArgument>) -> TaskRecord {
         tools: vec![("isobox import".to_owned(), import.version)],
         salt: import.salt,
         parents: import.parents,
+        probes: Vec::new(),
         extensions,
     }
 }

@@ -17,6 +17,7 @@ pub mod object_store;
 pub mod open_attempts;
 pub mod policy_pins;
 pub mod policy_source;
+pub mod prober;
 pub mod project_files;
 pub mod promotion;
 pub mod record_log;

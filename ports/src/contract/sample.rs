@@ -49,6 +49,7 @@ pub fn record(n: u64) -> TaskRecord {
         tools: vec![("isobox".into(), "0.1.0".into())],
         salt: [n as u8; 16],
         parents: Vec::new(),
+        probes: Vec::new(),
         extensions: Vec::new(),
     }
 }

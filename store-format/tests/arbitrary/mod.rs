@@ -13,6 +13,7 @@ use isobox_domain::policy::{
     BackendChoice, BackendName, EffectivePolicy, Exposure, FileRules, HideRule, NetworkAccess, PathMode, Requirement,
     ReuseInput, ReuseKind, SandboxPolicy, UnsafeOverride, WorkspaceExposure, WorkspaceKind,
 };
+use isobox_domain::probe::{ProbeOutcome, ProbeResult};
 use isobox_domain::promotion::Selection;
 use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, TaskArtifacts, TaskRecord, WorkspaceFate};
 use isobox_domain::repo_path::RepoPath;
@@ -217,19 +218,39 @@ fn extensions() -> impl Strategy<Value = Vec<(String, Vec<u8>)>> {
     })
 }
 
+fn probe() -> impl Strategy<Value = ProbeResult> {
+    let outcome = prop_oneof![
+        text().prop_map(ProbeOutcome::Held),
+        text().prop_map(ProbeOutcome::GotThrough),
+        text().prop_map(ProbeOutcome::NotTried),
+    ];
+    (select(Control::ALL.to_vec()), text(), outcome).prop_map(|(control, tried, outcome)| ProbeResult {
+        control,
+        tried,
+        outcome,
+    })
+}
+
 pub(crate) fn record() -> impl Strategy<Value = TaskRecord> {
     let kind = select(vec![SandboxKind::Session, SandboxKind::ToolCall]);
     let request = (any::<[u8; 8]>(), 1u32.., kind, time(), command(), source(), policy());
     let ending = (option::of(time()), time(), select(Outcome::ALL.to_vec()), option::of(text()), option::of(exit()));
     let terminal = (any::<u16>(), any::<u16>()).prop_map(|(columns, rows)| TerminalSize { columns, rows });
     let results = (usage(), option::of(reference()), option::of(terminal), artifacts(), loss(), fate());
-    let rest = (vec(text(), 0..3), vec((text(), text()), 0..3), any::<[u8; 16]>(), vec(id(), 0..3), extensions());
+    let rest = (
+        vec(text(), 0..3),
+        vec((text(), text()), 0..3),
+        any::<[u8; 16]>(),
+        vec(id(), 0..3),
+        extensions(),
+        vec(probe(), 0..3),
+    );
     (request, ending, results, rest).prop_map(
         |(
             (task, attempt, kind, created_at, command, source, policy),
             (started_at, ended_at, outcome, outcome_detail, exit),
             (usage, stdin, terminal, artifacts, output_loss, workspace),
-            (warnings, tools, salt, parents, extensions),
+            (warnings, tools, salt, parents, extensions, probes),
         )| TaskRecord {
             task: TaskId::new(task),
             attempt,
@@ -253,6 +274,7 @@ pub(crate) fn record() -> impl Strategy<Value = TaskRecord> {
             tools,
             salt,
             parents,
+            probes,
             extensions,
         },
     )

@@ -14,6 +14,7 @@ use isobox_domain::policy::{
     BackendChoice, BackendName, EffectivePolicy, Exposure, FileRules, HideRule, NetworkAccess, PathMode, Requirement,
     ReuseInput, ReuseKind, SandboxPolicy, UnsafeOverride, WorkspaceExposure,
 };
+use isobox_domain::probe::{ProbeOutcome, ProbeResult};
 use isobox_domain::promotion::Selection;
 use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, TaskArtifacts, TaskRecord, WorkspaceFate};
 use isobox_domain::repo_path::RepoPath;
@@ -177,6 +178,7 @@ pub(crate) fn record() -> TaskRecord {
         tools: vec![("isobox".into(), "0.1.0".into()), ("bwrap".into(), "0.11.0".into())],
         salt: [0x5a; 16],
         parents: vec![id(0x41)],
+        probes: Vec::new(),
         extensions: vec![("bench".into(), vec![0, 1, 2, 0xff]), ("origin".into(), b"go-v1".to_vec())],
     }
 }
@@ -186,6 +188,21 @@ pub(crate) fn record_with_snapshot() -> TaskRecord {
     let summary = ChangeSummary { added: 5, modified: 6, deleted: 7, not_captured: 0 };
     let source_snapshot = Some(ChangeSetRef { id: id(0x37), length: 300, summary });
     TaskRecord { artifacts: TaskArtifacts { source_snapshot, ..record().artifacts }, ..record() }
+}
+
+/// A record of an attempt whose Sandbox was attacked from inside first.
+pub(crate) fn record_with_probes() -> TaskRecord {
+    let result = |control, tried: &str, outcome| ProbeResult { control, tried: tried.to_owned(), outcome };
+    let probes = vec![
+        result(
+            Control::Network,
+            "connect to a service of the host",
+            ProbeOutcome::Held("connection refused".to_owned()),
+        ),
+        result(Control::Ipc, "find the name of the host", ProbeOutcome::GotThrough("it is shown".to_owned())),
+        result(Control::Syscalls, "open a vsock", ProbeOutcome::NotTried("this machine has none".to_owned())),
+    ];
+    TaskRecord { probes, ..record() }
 }
 
 /// A record with no optional field: an attempt of which only the request is known.
@@ -235,6 +252,7 @@ pub(crate) fn bare_record() -> TaskRecord {
         tools: vec![],
         salt: [0; 16],
         parents: vec![],
+        probes: Vec::new(),
         extensions: vec![],
     }
 }

@@ -104,6 +104,7 @@ fn record_of(task: &GivenTask) -> TaskRecord {
     TaskRecord {
         task: task.id,
         salt: salt.try_into().expect("16 bytes"),
+        probes: Vec::new(),
         extensions: vec![("bench".into(), task.record.clone())],
         ..record(0)
     }

@@ -13,7 +13,7 @@ use isobox_ports::{RuntimeBackend, WorkspaceForm};
 
 /// Picks the backend for what was asked, or refuses. Only backends that could be picked are probed, and none after one that
 /// no other can outdo.
-pub(super) fn choose<'a>(
+pub(crate) fn choose<'a>(
     backends: &[&'a dyn RuntimeBackend],
     asked: &SandboxPolicy,
 ) -> Result<(&'a dyn RuntimeBackend, EffectivePolicy), Failure> {

@@ -39,6 +39,7 @@ pub(super) fn draft(
         tools: vec![("isobox".to_owned(), env!("CARGO_PKG_VERSION").to_owned())],
         salt: ports.task_ids.salt(),
         parents: follows.map(|earlier| earlier.parent).into_iter().collect(),
+        probes: Vec::new(),
         extensions: Vec::new(),
     }
 }

@@ -3,15 +3,17 @@
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::use_case::attempt::{
-    Attempted, Caller, Patience, Progress, Retention, TaskRequest, Timekeeping, Uncommitted, attempt,
+    Attempted, Caller, Patience, Probing, Progress, Retention, TaskRequest, Timekeeping, Uncommitted, attempt,
 };
 use crate::use_case::fixture::{World, edit, path};
 use crate::use_case::recover::RECOVERY;
 use isobox_domain::change::Mode;
 use isobox_domain::command::WorkloadCommand;
+use isobox_domain::enforcement::Control;
 use isobox_domain::import::draft_of;
 use isobox_domain::outcome::{Exit, Outcome};
 use isobox_domain::policy::{ProjectPolicy, TaskLimit, WorkspaceChoice, WorkspaceKind};
+use isobox_domain::probe::ProbeOutcome;
 use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, WorkspaceFate};
 use isobox_ports::fake::{Line, Performance, Scene};
 use isobox_ports::{Attempts, Content, EndCause, Exposed, Turns};
@@ -61,6 +63,7 @@ pub(super) fn request() -> TaskRequest {
         patience: Patience::Wait,
         uncommitted: Uncommitted::LeftOut,
         timekeeping: Timekeeping::Forgotten,
+        probing: Probing::NotAsked,
     }
 }
 
@@ -354,4 +357,26 @@ fn a_record_says_where_the_time_went_up_to_its_publication_if_that_was_asked_for
     assert_eq!(timings, ("timings", expected.to_owned()));
     assert_eq!(world.records()[0].extensions, asked.extensions);
     assert_eq!(tried(&world).expect("an attempt").record.extensions, []);
+}
+
+#[test]
+fn what_was_tried_from_inside_is_on_record() {
+    let world = World::new(|_| Performance::exiting(0));
+    let attempted = tried_with(&world, &TaskRequest { probing: Probing::Asked, ..request() }, caller(io::sink()));
+    let probes = attempted.expect("an attempt").record.probes;
+    assert!(probes.iter().all(|result| matches!(result.outcome, ProbeOutcome::Held(_))), "{probes:?}");
+    assert_eq!(world.records()[0].probes, probes);
+    assert!(!probes.is_empty());
+    assert_eq!(tried(&world).expect("an attempt").record.probes, Vec::new());
+}
+
+#[test]
+fn an_attack_that_gets_through_an_enforced_control_refuses_the_attempt() {
+    let world = World::new(|_| panic!("nothing may be started")).attacked_through(Control::Network);
+    let request = TaskRequest { probing: Probing::Asked, ..request() };
+    let failure = tried_with(&world, &request, caller(io::sink())).expect_err("a refusal");
+    let told = crate::failure::one_line(&failure);
+    assert!(told.contains("network is called enforced") && told.contains("nothing was started"), "{told}");
+    assert_eq!(world.records().len(), 0);
+    assert_nothing_is_left(&world);
 }
