@@ -37,8 +37,8 @@ pub(crate) use list::{ListArguments, WhichTasks};
 pub(crate) use look::{CatArguments, DiffArguments, LogsArguments, ShowArguments};
 pub(crate) use misunderstood::misunderstood;
 pub(crate) use policy::{
-    PolicyArguments, PolicyCheckArguments, PolicyCommand, PolicyShowArguments, PolicyTrustArguments, TrustFlag,
-    WorkspaceFlag,
+    PolicyArguments, PolicyCheckArguments, PolicyCommand, PolicyExplainArguments, PolicyShowArguments,
+    PolicyTrustArguments, QuestionKind, TrustFlag, WorkspaceFlag,
 };
 pub(crate) use policy_flags::PolicyFlags;
 pub(crate) use promote::PromoteArguments;

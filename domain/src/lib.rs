@@ -37,4 +37,5 @@ pub mod timestamp;
 pub mod timings;
 pub mod update_target;
 pub mod v1;
+pub mod variables;
 pub mod verification;

@@ -6,8 +6,11 @@
 mod flags;
 mod keys;
 mod names;
+mod redactor;
 mod values;
 mod words;
+
+pub use redactor::{REDACTED, Redactor};
 
 use crate::content::ContentId;
 use crate::record::RecordedArgument;

@@ -69,6 +69,15 @@ pub struct PolicyFile {
     pub digest: ContentId,
     /// What it says, key by key.
     pub written: WrittenPolicy,
+    /// Where each key stands that it has, by its full name.
+    pub places: Vec<(String, Position)>,
+}
+
+impl PolicyFile {
+    /// Where a key stands, if the file has it.
+    pub fn place_of(&self, key: &str) -> Option<Position> {
+        self.places.iter().find(|(name, _)| name == key).map(|(_, place)| *place)
+    }
 }
 
 /// The policy of a project, from its trusted checkout.

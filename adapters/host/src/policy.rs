@@ -15,10 +15,10 @@ pub use source::YamlPolicySource;
 pub use trust_probe::PolicyTrustProbe;
 pub use user::YamlUserPolicy;
 
-use schema::FileKind;
+use schema::{FileKind, Parsed};
 
 use isobox_domain::escape::Escaped;
-use isobox_domain::policy::{ProjectPolicy, WrittenPolicy};
+use isobox_domain::policy::ProjectPolicy;
 use isobox_ports::Position;
 
 /// Where the policy lies in a project.
@@ -75,7 +75,7 @@ pub fn default_policy_text() -> &'static str {
 /// Of everything that is wrong, the error is the first.
 pub fn parse_policy(bytes: &[u8]) -> Result<ProjectPolicy, PolicyProblem> {
     match parse_written(bytes, FileKind::Project) {
-        Ok(written) => Ok(written.resolved()),
+        Ok(parsed) => Ok(parsed.written.resolved()),
         Err(problems) => Err(problems.into_iter().next().unwrap_or_else(|| PolicyProblem::whole("it is no policy"))),
     }
 }
@@ -86,7 +86,7 @@ pub fn policy_schema() -> &'static str {
 }
 
 /// Reads a policy key by key; everything that is wrong with its keys and values is told at once.
-fn parse_written(bytes: &[u8], kind: FileKind) -> Result<WrittenPolicy, Vec<PolicyProblem>> {
+fn parse_written(bytes: &[u8], kind: FileKind) -> Result<Parsed, Vec<PolicyProblem>> {
     if bytes.len() > LONGEST_POLICY_BYTES {
         let problem = format!("it has {} bytes, and at most {LONGEST_POLICY_BYTES} are read", bytes.len());
         return Err(vec![PolicyProblem::whole(problem)]);
@@ -130,5 +130,7 @@ fn excerpt(text: &str, position: Position) -> Option<String> {
     Some(format!("{number} | {}\n{margin} | {}^", shown(first, EXCERPT_CHARACTERS), " ".repeat(caret_indent)))
 }
 
+#[cfg(test)]
+mod schema_tests;
 #[cfg(test)]
 mod tests;

@@ -2,15 +2,11 @@
 
 use crate::view::{HOME, PROGRAMS, etc};
 use isobox_domain::policy::{DEFAULT_PATH, PathMode};
+use isobox_domain::variables::PASSED_ON;
 use isobox_ports::LaunchRequest;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
-
-/// Variables of isobox's own environment that are passed on, if set: how to talk to the person, and nothing that names
-/// a file, a socket or a secret.
-const PASSED_ON: [&str; 10] =
-    ["TERM", "COLORTERM", "NO_COLOR", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LC_COLLATE", "TZ"];
 
 /// The environment for `request`, as `NAME=value`: PATH, with `programs` first, the variables passed on, and `own`, those of
 /// the backend.

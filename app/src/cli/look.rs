@@ -16,6 +16,9 @@ pub(crate) struct ShowArguments {
     /// Print the record's own bytes, whose BLAKE3 is its digest
     #[arg(long, conflicts_with = "json")]
     pub(crate) raw: bool,
+    /// Print `[redacted]` in place of secret-shaped strings
+    #[arg(long)]
+    pub(crate) redact: bool,
     /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, a record directory, or an archive
     #[arg(value_name = "TASK")]
     pub(crate) task: OsString,
@@ -56,6 +59,9 @@ pub(crate) struct LogsArguments {
     /// Only standard error
     #[arg(long)]
     pub(crate) stderr: bool,
+    /// Print `[redacted]` in place of secret-shaped strings
+    #[arg(long)]
+    pub(crate) redact: bool,
     /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, a record directory, or an archive
     #[arg(value_name = "TASK")]
     pub(crate) task: OsString,

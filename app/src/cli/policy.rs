@@ -3,6 +3,7 @@
 use super::Place;
 use clap::{Args, Subcommand, ValueEnum};
 use isobox_domain::policy::{WorkspaceChoice, WorkspaceKind};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// `isobox policy`.
@@ -27,9 +28,17 @@ pub(crate) enum PolicyCommand {
     Schema,
     /// Show what the project's policy says, or what holds in effect
     #[command(
-        after_help = "Examples:\n  isobox policy show\n  isobox policy show --effective\n  isobox policy show --effective --json"
+        after_help = "Examples:\n  isobox policy show\n  isobox policy show --effective\n  isobox policy show --effective --origin\n  isobox policy show --effective --json"
     )]
     Show(PolicyShowArguments),
+    /// Tell whether something is allowed, by which rule of which file, and what enforces it here
+    ///
+    /// Exits with 1 if it is not allowed.
+    #[command(
+        after_help = "Examples:\n  isobox policy explain net crates.io:443\n  isobox policy explain path ~/.cargo\n  \
+        isobox policy explain env SSH_AUTH_SOCK\n  isobox policy explain limit memory"
+    )]
+    Explain(PolicyExplainArguments),
     /// Trust the project's policy as it is now, so that tasks run under it
     #[command(after_help = "Examples:\n  isobox policy trust\n  isobox policy trust /path/to/project\n\n\
         Trust is pinned to the bytes of the file: after an edit, it is asked for again.")]
@@ -96,6 +105,36 @@ pub(crate) struct PolicyCheckArguments {
     pub(crate) json: bool,
 }
 
+/// `isobox policy explain`.
+#[derive(Debug, Args)]
+pub(crate) struct PolicyExplainArguments {
+    /// The project.
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Print a JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// What kind of thing it is
+    #[arg(value_enum, value_name = "KIND")]
+    pub(crate) kind: QuestionKind,
+    /// A host and a port, a path, the name of a variable, or the name of a limit
+    #[arg(value_name = "NAME")]
+    pub(crate) name: OsString,
+}
+
+/// What can be asked about.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum QuestionKind {
+    /// A host and its port, such as crates.io:443
+    Net,
+    /// A path of the host
+    Path,
+    /// A variable of the caller's environment
+    Env,
+    /// A limit, such as memory
+    Limit,
+}
+
 /// `isobox policy show`.
 #[derive(Debug, Args)]
 pub(crate) struct PolicyShowArguments {
@@ -105,6 +144,9 @@ pub(crate) struct PolicyShowArguments {
     /// Show every key with the value that holds, and where that comes from
     #[arg(long)]
     pub(crate) effective: bool,
+    /// Tell of each value which line of which file it comes from, what was narrowed, and what enforces it here
+    #[arg(long, requires = "effective")]
+    pub(crate) origin: bool,
     /// Print a JSON document
     #[arg(long)]
     pub(crate) json: bool,

@@ -64,6 +64,9 @@ pub(crate) struct ExportArguments {
     /// Write one file
     #[arg(long, value_enum)]
     pub(crate) format: Option<Format>,
+    /// Write `[redacted]` in place of secret-shaped strings; of plain files alone
+    #[arg(long)]
+    pub(crate) redact: bool,
     /// Replace the file that is there
     #[arg(long, requires = "format")]
     pub(crate) force: bool,

@@ -1,6 +1,6 @@
 //! `isobox export` into directories of plain files.
 
-use super::look::Named;
+use super::look::{Named, tell_of_redacted, verified_by_hash};
 use super::transfer::shown;
 use super::{attestation, export_file};
 use crate::cli::{ExportArguments, Format, LayoutName};
@@ -8,6 +8,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, one_line};
 use crate::output::console::Console;
 use crate::output::export::Totals;
+use crate::output::redacting::Redacted;
 use crate::output::stdout::{for_documents, unwritten};
 use crate::output::text::counted;
 use crate::output::working::Working;
@@ -26,6 +27,14 @@ pub(super) struct Asked<'a> {
     pub(super) arguments: &'a ExportArguments,
     pub(super) tasks: &'a [OsString],
     pub(super) destination: &'a Path,
+    redacted: Redacted,
+}
+
+impl Asked<'_> {
+    /// What counts secret-shaped strings, if they are to be left out.
+    fn redacted(&self) -> Option<&Redacted> {
+        self.arguments.redact.then_some(&self.redacted)
+    }
 }
 
 /// Exports Tasks.
@@ -37,7 +46,10 @@ pub(super) fn export(console: Console, arguments: &ExportArguments) -> Result<Ex
         )
         .with_hint("for example: isobox export @latest ../out"));
     };
-    let asked = &Asked { arguments, tasks, destination };
+    let asked = &Asked { arguments, tasks, destination, redacted: Redacted::default() };
+    if arguments.redact {
+        refuse_to_redact(arguments)?;
+    }
     let is_all = tasks.iter().any(|task| task == ALL);
     if is_all && tasks.len() > 1 {
         return Err(Failure::new(FailureKind::Usage, "@all is every task: name no other beside it"));
@@ -54,13 +66,35 @@ pub(super) fn export(console: Console, arguments: &ExportArguments) -> Result<Ex
     }
 }
 
+/// Refuses to redact what would not be what it is any more.
+fn refuse_to_redact(arguments: &ExportArguments) -> Result<(), Failure> {
+    let usage = |message: &str| {
+        Failure::new(FailureKind::Usage, message)
+            .with_hint("leave --redact out, or export plain files without --format and --layout")
+    };
+    match (arguments.format, arguments.layout) {
+        (Some(Format::Archive), _) => Err(verified_by_hash("the objects of an archive")),
+        (Some(Format::InToto | Format::Dsse), _) => {
+            Err(usage("a statement cannot be redacted: it is about digests of what it names"))
+        }
+        (Some(Format::Patch), _) => {
+            Err(usage("a patch cannot be redacted: it would make other files of those that it is applied to"))
+        }
+        (None, LayoutName::V1) => {
+            Err(usage("the old layout cannot be redacted: an imported record comes out byte for byte"))
+        }
+        (None, LayoutName::View) => Ok(()),
+    }
+}
+
 // A name that means no task ends the command before anything is written.
 fn export_each(console: Console, asked: &Asked<'_>, layout: Layout) -> Result<ExitCode, Failure> {
     let named = asked.tasks.iter().map(|typed| find(asked, typed));
     let named: Vec<Named> = named.collect::<Result<_, _>>()?;
     let working = Working::start(console, "exporting");
     for Named { store, selected, .. } in &named {
-        let exported = store.with_export_ports(asked.destination, |ports| export::export(ports, selected, layout));
+        let exported = store
+            .with_export_ports(asked.destination, |ports| export::export(ports, selected, layout, asked.redacted()));
         if exported? == Exported::There {
             let place = shown(&asked.destination.join(selected.record.task.to_string()));
             let rest =
@@ -110,7 +144,7 @@ fn export_all(console: Console, asked: &Asked<'_>, layout: Layout) -> Result<Exi
         for entry in ports.records.list()? {
             let exported = entry.map_err(Failure::from).and_then(|entry| {
                 let Some(record) = ports.records.load(&entry.record)? else { return Ok(Exported::There) };
-                export::export(ports, &Selected { digest: entry.record, record }, layout)
+                export::export(ports, &Selected { digest: entry.record, record }, layout, asked.redacted())
             });
             working.count();
             match exported {
@@ -143,6 +177,9 @@ fn export_all(console: Console, asked: &Asked<'_>, layout: Layout) -> Result<Exi
 
 /// Tells what came of it.
 pub(super) fn tell(console: Console, asked: &Asked<'_>, totals: &Totals, sentence: &str) -> Result<(), Failure> {
+    if let Some(redacted) = asked.redacted() {
+        tell_of_redacted(console, redacted);
+    }
     if !asked.arguments.json {
         console.line(sentence);
         return Ok(());

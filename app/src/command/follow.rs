@@ -1,10 +1,12 @@
 //! `isobox logs --follow`.
 
 use super::act::{NamedOpen, settled};
+use super::look::tell_of_redacted;
 use crate::cli::LogsArguments;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::output::console::Console;
+use crate::output::redacting::Redacted;
 use crate::output::stdout::{self, unwritten};
 use crate::output::text;
 use crate::use_case::logs;
@@ -28,6 +30,12 @@ pub(super) fn follow(console: Console, arguments: &LogsArguments) -> Result<Exit
     let artifacts = &selected.record.artifacts;
     printer.stdout.print_rest(&ports, "standard output", artifacts.stdout)?;
     printer.stderr.print_rest(&ports, "standard error", artifacts.stderr)?;
+    let Printer { stdout, stderr, redacted, .. } = printer;
+    // What was held back is written, and counted.
+    drop((stdout, stderr));
+    if arguments.redact {
+        tell_of_redacted(console, &redacted);
+    }
     console.line(&format!("isobox task {}: completed {}", selected.record.task, text::outcome(&selected.record)));
     Ok(ExitCode::SUCCESS)
 }
@@ -35,6 +43,7 @@ pub(super) fn follow(console: Console, arguments: &LogsArguments) -> Result<Exit
 struct Printer {
     stdout: Printed,
     stderr: Printed,
+    redacted: Redacted,
     trouble: Option<io::Error>,
 }
 
@@ -53,8 +62,10 @@ impl Printer {
             (false, true) => Some(stdout::for_content()?),
             (false, false) => None,
         };
-        let printed = |to| Printed { to, length: 0 };
-        Ok(Self { stdout: printed(stdout), stderr: printed(stderr), trouble: None })
+        let redacted = Redacted::default();
+        let redacting = |to: Box<dyn Write>| if arguments.redact { redacted.writer(to) } else { to };
+        let printed = |to: Option<Box<dyn Write>>| Printed { to: to.map(redacting), length: 0 };
+        Ok(Self { stdout: printed(stdout), stderr: printed(stderr), redacted: redacted.clone(), trouble: None })
     }
 
     fn print(&mut self, role: Role, bytes: &[u8]) -> Flow {

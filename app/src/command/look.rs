@@ -4,6 +4,7 @@ use crate::cli::{CatArguments, DiffArguments, LogsArguments, Place, ShowArgument
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
+use crate::output::redacting::Redacted;
 use crate::output::stdout::{self, unwritten};
 use crate::output::{changes, columns, record_json, report_json, show as shown, text};
 use crate::use_case::list::events;
@@ -157,24 +158,40 @@ fn tell_interrupted(console: Console, store: &Store, place: &Place) {
 /// Shows the record of a Task.
 pub(super) fn show(console: Console, arguments: &ShowArguments) -> Result<ExitCode, Failure> {
     let Named { store, selected, .. } = Named::find_to_show(console, &arguments.place, &arguments.task)?;
-    if arguments.raw {
-        return raw(&store, &selected);
+    match (arguments.raw, arguments.redact) {
+        (true, true) => return Err(verified_by_hash("the bytes of a record")),
+        (true, false) => return raw(&store, &selected),
+        (false, _) => {}
     }
+    let redacted = Redacted::default();
     tell_interrupted(console, &store, &arguments.place);
     let events = events(store.records(), &selected.digest)?;
     let mut out: Box<dyn Write> = match arguments.json {
         true => Box::new(stdout::for_documents()),
+        false if arguments.redact => redacted.writer(stdout::for_reading(console.paging)?),
         false => stdout::for_reading(console.paging)?,
     };
     let written = match arguments.json {
         true => {
             let report = report_json::document(store.objects(), &selected.record)?;
-            writeln!(out, "{:#}", record_json::show_document(&selected.record, &selected.digest, &events, report))
+            let document = record_json::show_document(&selected.record, &selected.digest, &events, report);
+            let document = if arguments.redact { redacted.document(document) } else { document };
+            writeln!(out, "{document:#}")
         }
         false => shown::show(&mut out, &selected.record, &selected.digest, &events, columns::of_stdout()),
     };
     written.and_then(|()| out.flush()).map_err(unwritten)?;
+    drop(out);
+    if arguments.redact {
+        tell_of_redacted(console, &redacted);
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Why what is verified by its hash is not redacted.
+pub(super) fn verified_by_hash(what: &str) -> Failure {
+    let message = format!("{what} cannot be redacted: their hash is what verifies them");
+    Failure::new(FailureKind::Usage, message).with_hint("leave --redact out, or print or export plain text")
 }
 
 /// Prints a record as it is stored, for tools that compare digests.
@@ -233,7 +250,9 @@ pub(super) fn logs(console: Console, arguments: &LogsArguments) -> Result<ExitCo
         tell_of_nothing(console, &selected.record, "printed nothing", &arguments.place);
         return Ok(ExitCode::SUCCESS);
     }
-    let mut out = stdout::for_logs(console.paging)?;
+    let redacted = Redacted::default();
+    let out = stdout::for_logs(console.paging)?;
+    let mut out = if arguments.redact { out.redacted(&redacted) } else { out };
     if is_all || arguments.stdout {
         copying::copy(&ports, "standard output", artifacts.stdout, &mut out.stdout)?.map_err(unwritten)?;
     }
@@ -241,7 +260,16 @@ pub(super) fn logs(console: Console, arguments: &LogsArguments) -> Result<ExitCo
         let errors = out.stderr.as_mut().filter(|_| is_all).unwrap_or(&mut out.stdout);
         copying::copy(&ports, "standard error", artifacts.stderr, errors)?.map_err(unwritten)?;
     }
+    drop(out);
+    if arguments.redact {
+        tell_of_redacted(console, &redacted);
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Tells how many secret-shaped strings were left out.
+pub(super) fn tell_of_redacted(console: Console, redacted: &Redacted) {
+    console.line(&format!("{} redacted", text::counted(redacted.count(), "secret-shaped string")));
 }
 
 /// Prints a file as a Task left it.

@@ -1,22 +1,33 @@
 //! `isobox policy`.
 
 use super::trusted;
-use crate::cli::{Place, PolicyCheckArguments, PolicyCommand, PolicyShowArguments, PolicyTrustArguments};
+use crate::cli::{
+    Place, PolicyCheckArguments, PolicyCommand, PolicyExplainArguments, PolicyShowArguments, PolicyTrustArguments,
+    QuestionKind,
+};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::output::columns;
 use crate::output::console::Console;
 use crate::output::doctor as findings_shown;
 use crate::output::effects::effects;
+use crate::output::explanation;
 use crate::output::policy as shown;
+use crate::output::policy_origin::Origins;
 use crate::output::stdout::{for_documents, unwritten};
 use crate::use_case::doctor;
-use crate::use_case::effective_policy;
+use crate::use_case::effective_policy::{self, PolicyValue};
+use crate::use_case::explain::{self as explaining, Host, Question, Surroundings};
+use crate::use_case::held_here::held_here;
 use crate::wiring::{self, Project};
+use isobox_domain::escape::Escaped;
 use isobox_domain::finding::{Severity, worst};
-use isobox_domain::policy::TrustedPolicies;
-use isobox_ports::{PolicyError, PolicyPins, PolicySource};
+use isobox_domain::policy::{TrustedPolicies, WrittenPolicy};
+use isobox_ports::{PolicyError, PolicyFile, PolicyPins, PolicySource};
+use std::ffi::OsString;
 use std::io::Write;
+use std::net::IpAddr;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 /// What is told of a policy that is not trusted.
 const UNTRUSTED: &str = "you have not trusted this policy yet: `isobox policy trust` does";
@@ -27,6 +38,7 @@ pub(super) fn policy(console: Console, command: &PolicyCommand) -> Result<ExitCo
         PolicyCommand::Check(arguments) => check(console, arguments),
         PolicyCommand::Schema => super::help::print(wiring::policy_schema()),
         PolicyCommand::Show(arguments) => show(console, arguments),
+        PolicyCommand::Explain(arguments) => explain(arguments),
         PolicyCommand::Trust(arguments) => trust(console, arguments),
         PolicyCommand::Distrust(arguments) => distrust(arguments),
     }
@@ -88,24 +100,90 @@ fn missing(path: &str) -> Failure {
 /// Shows what the project's file says, or what holds of it.
 fn show(console: Console, arguments: &PolicyShowArguments) -> Result<ExitCode, Failure> {
     let project = Project::find(&arguments.place)?;
-    let (digest, written) = project.written_policy().read()?.map(|file| (file.digest, file.written)).unzip();
-    let values = match (arguments.effective, &written) {
-        (true, _) => effective_policy::values(&written.unwrap_or_default(), &project.user_policy())?,
-        (false, Some(written)) => effective_policy::written(written),
+    let file = project.written_policy().read()?;
+    let digest = file.as_ref().map(|file| file.digest);
+    let (values, origins) = match (arguments.effective, &file) {
+        (true, _) => {
+            let (values, origins) = held(&project, file)?;
+            (values, arguments.origin.then_some(origins))
+        }
+        (false, Some(file)) => (effective_policy::written(&file.written), None),
         (false, None) => return Err(missing(&project.policy_path())),
     };
     let pins = project.policy_pins().load(project.common_dir());
     let trust = digest.map(|digest| shown::FileTrust { digest, is_trusted: pins.contains(&digest) });
     let mut out = for_documents();
     let written = match arguments.json {
-        true => writeln!(out, "{:#}", shown::document(&values, trust)),
-        false => shown::table(&mut out, &values, columns::of_stdout()),
+        true => writeln!(out, "{:#}", shown::document(&values, origins.as_ref(), trust)),
+        false => shown::table(&mut out, &values, origins.as_ref(), columns::of_stdout()),
     };
     written.and_then(|()| out.flush()).map_err(unwritten)?;
     if trust.is_some_and(|trust| !trust.is_trusted) {
         console.line(UNTRUSTED);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Every value that holds in the project whose file is `file`, and where each comes from.
+fn held(project: &Project, file: Option<PolicyFile>) -> Result<(Vec<PolicyValue>, Origins), Failure> {
+    let user = project.user_policy().read()?;
+    let (written, ceiling) = (written_in(file.as_ref()), written_in(user.as_ref()));
+    let mut policy = written.clone().resolved();
+    ceiling.narrow(&mut policy);
+    let held = project.with_policy_probes(|probes| held_here(probes, &policy.sandbox));
+    let (project, user) = ((project.policy_path(), file), (project.user_policy_path(), user));
+    Ok((effective_policy::values(&written, &ceiling), Origins { project, user, held }))
+}
+
+/// Tells whether something is allowed, and why.
+fn explain(arguments: &PolicyExplainArguments) -> Result<ExitCode, Failure> {
+    let project = Project::find(&arguments.place)?;
+    let question = question(arguments)?;
+    let file = project.written_policy().read()?;
+    let user = project.user_policy().read()?;
+    let mut policy = written_in(file.as_ref()).resolved();
+    written_in(user.as_ref()).narrow(&mut policy);
+    // A path that cannot be shown here shows nothing.
+    let shown = policy.sandbox.read.iter().filter_map(|path| project.read_paths(std::slice::from_ref(path)).ok());
+    let (read, root): (Vec<Vec<u8>>, _) = (shown.flatten().collect(), project.root().to_owned());
+    let home = std::env::var_os("HOME").map(OsString::into_vec);
+    let around = Surroundings { root: root.as_os_str().as_bytes(), read: &read, home: home.as_deref() };
+    let answer = explaining::explain(&policy, &around, &question);
+    let (values, origins) = held(&project, file)?;
+    let mut out = for_documents();
+    let written = match arguments.json {
+        true => writeln!(out, "{:#}", explanation::document(&answer, &values, &origins)),
+        false => explanation::text(&mut out, &answer, &values, &origins),
+    };
+    written.and_then(|()| out.flush()).map_err(unwritten)?;
+    Ok(if answer.is_allowed { ExitCode::SUCCESS } else { ExitCode::NO })
+}
+
+fn question(arguments: &PolicyExplainArguments) -> Result<Question, Failure> {
+    let name = || arguments.name.to_string_lossy().into_owned();
+    Ok(match arguments.kind {
+        QuestionKind::Net => Question::Host(host(&name())?),
+        QuestionKind::Path => Question::Path(wiring::absolute(arguments.name.as_ref())?.into_os_string().into_vec()),
+        QuestionKind::Env => Question::Variable(name()),
+        QuestionKind::Limit => Question::Limit(name()),
+    })
+}
+
+/// The host in `HOST:PORT`.
+fn host(text: &str) -> Result<Host, Failure> {
+    let is_port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
+    let parts = text.rsplit_once(':').filter(|(host, port)| !host.is_empty() && is_port(port));
+    let (host, _) = parts.ok_or_else(|| {
+        Failure::new(FailureKind::Usage, format!("`{}` is not HOST:PORT", Escaped(text.as_bytes())))
+            .with_hint("for example: isobox policy explain net crates.io:443")
+    })?;
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    let is_loopback = host == "localhost" || address.is_ok_and(|address| address.is_loopback());
+    Ok(if is_loopback { Host::Loopback } else { Host::Other })
+}
+
+fn written_in(file: Option<&PolicyFile>) -> WrittenPolicy {
+    file.map(|file| file.written.clone()).unwrap_or_default()
 }
 
 /// Trusts the project's policy as it is, and shows what that means.

@@ -1,6 +1,7 @@
 //! The keys and values of a policy.
 
 use super::columns::wrapped;
+use super::policy_origin::Origins;
 use crate::use_case::effective_policy::{Origin, PolicyValue};
 use isobox_domain::content::ContentId;
 use isobox_domain::finding::Finding;
@@ -21,18 +22,33 @@ pub(crate) struct FileTrust {
 const VALUES: usize = 44;
 
 /// For people: key, origin, and the value last, since a list may be long.
-pub(crate) fn table(out: &mut dyn Write, values: &[PolicyValue], columns: Option<usize>) -> io::Result<()> {
-    for PolicyValue { key, value, origin } in values {
-        writeln!(out, "{key:<35}{:<9}{}", name(*origin), wrapped(value, VALUES, columns))?;
+pub(crate) fn table(
+    out: &mut dyn Write,
+    values: &[PolicyValue],
+    origins: Option<&Origins>,
+    columns: Option<usize>,
+) -> io::Result<()> {
+    for value in values {
+        writeln!(out, "{:<35}{:<9}{}", value.key, name(value.origin), wrapped(&value.value, VALUES, columns))?;
+        for line in origins.map(|origins| [origins.place(value), origins.enforcement(value.key)]).into_iter().flatten()
+        {
+            writeln!(out, "    {}", wrapped(&line, 4, columns))?;
+        }
     }
     Ok(())
 }
 
 /// For programs: a document of schema `isobox.policy/v1`.
-pub(crate) fn document(values: &[PolicyValue], trust: Option<FileTrust>) -> Value {
+pub(crate) fn document(values: &[PolicyValue], origins: Option<&Origins>, trust: Option<FileTrust>) -> Value {
     let told: Vec<Value> = values
         .iter()
-        .map(|value| json!({ "key": value.key, "value": value.value, "origin": name(value.origin) }))
+        .map(|value| {
+            let mut told = json!({ "key": value.key, "value": value.value, "origin": name(value.origin) });
+            if let Some(origins) = origins {
+                told["place"] = origins.fields(value);
+            }
+            told
+        })
         .collect();
     json!({
         "schema": "isobox.policy/v1",

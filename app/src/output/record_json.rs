@@ -1,5 +1,6 @@
 //! `record.json` and `show --json`: a record as a JSON document.
 
+use crate::output::redacting::Redacted;
 use crate::output::timings;
 use isobox_domain::change::ChangeSetRef;
 use isobox_domain::content::{ContentId, ContentRef, hex};
@@ -20,8 +21,16 @@ use serde_json::{Map, Value, json};
 const SCHEMA_VERSION: &str = "v2";
 
 /// The bytes of `record.json`.
-pub(crate) fn view_document(record: &TaskRecord, digest: &ContentId, events: &[Event], report: Value) -> Vec<u8> {
-    let mut bytes = format!("{:#}", Value::Object(fields(record, digest, events, report))).into_bytes();
+pub(crate) fn view_document(
+    record: &TaskRecord,
+    digest: &ContentId,
+    events: &[Event],
+    report: Value,
+    redacted: Option<&Redacted>,
+) -> Vec<u8> {
+    let document = Value::Object(fields(record, digest, events, report));
+    let document = redacted.map_or(document.clone(), |redacted| redacted.document(document));
+    let mut bytes = format!("{document:#}").into_bytes();
     bytes.push(b'\n');
     bytes
 }

@@ -3,6 +3,7 @@
 use crate::failure::{Failure, FailureKind};
 use crate::output::caller_stream::CallerStream;
 use crate::output::pager::{Pager, Paging};
+use crate::output::redacting::Redacted;
 use crate::output::session_terminal::SessionTerminal;
 use crate::output::terminal::TerminalWriter;
 use crate::use_case::attempt::{Caller, Session};
@@ -36,6 +37,14 @@ pub(crate) struct Logs {
     pub(crate) stdout: Box<dyn Write>,
     /// Standard error; `None` where a person reads both in one pager.
     pub(crate) stderr: Option<Box<dyn Write>>,
+}
+
+impl Logs {
+    /// The same without what is secret-shaped, which is counted in `redacted`.
+    pub(crate) fn redacted(self, redacted: &Redacted) -> Self {
+        let writer = |stream| redacted.writer(stream);
+        Self { stdout: writer(self.stdout), stderr: self.stderr.map(writer) }
+    }
 }
 
 /// The streams for captured output, each where it came from, or a pager for what would be seen on a terminal.

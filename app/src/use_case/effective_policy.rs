@@ -21,11 +21,12 @@ pub(crate) struct PolicyValue {
     pub(crate) key: &'static str,
     pub(crate) value: String,
     pub(crate) origin: Origin,
+    /// What the project asks for, where the user's own policy narrowed it.
+    pub(crate) narrowed: Option<String>,
 }
 
 /// Every key with the value that holds of what is `written` for a project, under the user's own policy.
-pub(crate) fn values(written: &WrittenPolicy, user: &dyn PolicySource) -> Result<Vec<PolicyValue>, Failure> {
-    let ceiling = user.written()?.unwrap_or_default();
+pub(crate) fn values(written: &WrittenPolicy, ceiling: &WrittenPolicy) -> Vec<PolicyValue> {
     let mut policy = written.clone().resolved();
     let asked = policy.values();
     // `auto` is narrowed to a backend without being wider: values are compared, not what was too wide.
@@ -36,15 +37,22 @@ pub(crate) fn values(written: &WrittenPolicy, user: &dyn PolicySource) -> Result
             () if is_written(written, key) => Origin::Project,
             () => Origin::Default,
         };
-        PolicyValue { key, value: value.to_string(), origin }
+        let before = asked.iter().find(|(name, _)| *name == key).map(|(_, before)| before.to_string());
+        let narrowed = before.filter(|_| origin == Origin::User);
+        PolicyValue { key, value: value.to_string(), origin, narrowed }
     };
-    Ok(policy.values().into_iter().map(of).collect())
+    policy.values().into_iter().map(of).collect()
 }
 
 /// What is written for a project, key by key.
 pub(crate) fn written(written: &WrittenPolicy) -> Vec<PolicyValue> {
     let values = written.clone().resolved().values().into_iter();
-    let of = |(key, value): (_, Value)| PolicyValue { key, value: value.to_string(), origin: Origin::Project };
+    let of = |(key, value): (_, Value)| PolicyValue {
+        key,
+        value: value.to_string(),
+        origin: Origin::Project,
+        narrowed: None,
+    };
     values.filter(|(key, _)| is_written(written, key)).map(of).collect()
 }
 
@@ -95,7 +103,11 @@ mod tests {
 
     impl PolicySource for Written {
         fn read(&self) -> Result<Option<PolicyFile>, PolicyError> {
-            Ok(self.0.clone().map(|written| PolicyFile { digest: ContentId::new([0; 32]), written }))
+            Ok(self.0.clone().map(|written| PolicyFile {
+                digest: ContentId::new([0; 32]),
+                written,
+                places: Vec::new(),
+            }))
         }
     }
 
@@ -106,8 +118,11 @@ mod tests {
             network: Some(NetworkAccess::Inherited),
             ..WrittenPolicy::default()
         };
-        let user = Written(Some(WrittenPolicy { network: Some(NetworkAccess::Deny), ..WrittenPolicy::default() }));
-        let values = values(&project, &user).expect("values");
+        let user = WrittenPolicy { network: Some(NetworkAccess::Deny), ..WrittenPolicy::default() };
+        let values = values(&project, &user);
+        let narrowed =
+            values.iter().find(|value| value.key == "network.default").and_then(|value| value.narrowed.clone());
+        assert_eq!(narrowed.as_deref(), Some("inherited"));
         let of = |key: &str| {
             let found = values.iter().find(|value| value.key == key).expect("the key");
             (found.value.clone(), found.origin)
@@ -120,11 +135,11 @@ mod tests {
     #[test]
     fn a_backend_that_the_user_chose_for_auto_is_the_users() {
         let chosen = BackendChoice::Named(BackendName::Bubblewrap);
-        let user = Written(Some(WrittenPolicy { backend: Some(chosen), ..WrittenPolicy::default() }));
+        let user = WrittenPolicy { backend: Some(chosen), ..WrittenPolicy::default() };
         for (asked, origin) in
             [(Some(BackendChoice::Auto), Origin::User), (None, Origin::User), (Some(chosen), Origin::Project)]
         {
-            let values = values(&WrittenPolicy { backend: asked, ..WrittenPolicy::default() }, &user).expect("values");
+            let values = values(&WrittenPolicy { backend: asked, ..WrittenPolicy::default() }, &user);
             let found = values.iter().find(|value| value.key == "runtime_backend").expect("the key");
             assert_eq!((found.value.as_str(), found.origin), ("bubblewrap", origin), "{asked:?}");
         }

@@ -1,6 +1,7 @@
 //! Exports a record as a directory of plain files.
 
 use crate::failure::{Failure, FailureKind};
+use crate::output::redacting::Redacted;
 use crate::output::{record_json, report_json};
 use crate::use_case::select::Selected;
 use isobox_domain::content::ContentRef;
@@ -38,11 +39,16 @@ pub(crate) enum Exported {
     There,
 }
 
-/// Exports a record into a directory that is named after its Task.
-pub(crate) fn export(ports: &Ports<'_>, selected: &Selected, layout: Layout) -> Result<Exported, Failure> {
+/// Exports a record into a directory that is named after its Task; with `redacted`, without what is secret-shaped in a View.
+pub(crate) fn export(
+    ports: &Ports<'_>,
+    selected: &Selected,
+    layout: Layout,
+    redacted: Option<&Redacted>,
+) -> Result<Exported, Failure> {
     let begun = ports.exports.begin(&selected.record.task.to_string());
     let made = begun.map_err(Failure::from).and_then(|export| {
-        let mut writer = Writer { objects: ports.objects, export, written: HashSet::new() };
+        let mut writer = Writer { objects: ports.objects, export, written: HashSet::new(), redacted };
         let events = crate::use_case::list::events(ports.records, &selected.digest)?;
         match layout {
             Layout::View => view(ports, &mut writer, selected, &events)?,
@@ -73,14 +79,14 @@ impl From<ExportError> for Failure {
 fn view(ports: &Ports<'_>, writer: &mut Writer<'_>, selected: &Selected, events: &[Event]) -> Result<(), Failure> {
     let (record, digest) = (&selected.record, &selected.digest);
     let report = report_json::document(ports.objects, record)?;
-    let json = record_json::view_document(record, digest, events, report);
+    let json = record_json::view_document(record, digest, events, report, writer.redacted);
     writer.bytes(RECORD_FILE, &json)?;
     let artifacts = &record.artifacts;
     for (path, artifact) in
         [(STDOUT_FILE, artifacts.stdout), (STDERR_FILE, artifacts.stderr), (DIFF_FILE, artifacts.patch)]
     {
         if artifact.is_some() {
-            writer.artifact(&own_path(path)?, artifact)?;
+            writer.redacted_artifact(&own_path(path)?, artifact)?;
         }
     }
     Ok(())
@@ -147,6 +153,7 @@ struct Writer<'a> {
     export: Box<dyn Export>,
     /// Hostile records name a file twice.
     written: HashSet<RepoPath>,
+    redacted: Option<&'a Redacted>,
 }
 
 impl Writer<'_> {
@@ -162,6 +169,17 @@ impl Writer<'_> {
                 let mut content = self.open(artifact)?;
                 self.write(path, &mut content)
             }
+        }
+    }
+
+    /// The same, without what is secret-shaped if that is wanted.
+    fn redacted_artifact(&mut self, path: &RepoPath, artifact: Option<ContentRef>) -> Result<(), Failure> {
+        match (self.redacted, artifact) {
+            (Some(redacted), Some(artifact)) => {
+                let content = self.open(artifact)?;
+                self.write(path, &mut redacted.reader(content))
+            }
+            _ => self.artifact(path, artifact),
         }
     }
 

@@ -116,7 +116,7 @@ mod tests {
         fn read(&self) -> Result<Option<PolicyFile>, PolicyError> {
             let text = path(POLICY).ok().and_then(|path| self.0.read(&path).ok().flatten());
             let digest = text.map(|text| ContentId::new(*blake3::hash(&text).as_bytes()));
-            Ok(digest.map(|digest| PolicyFile { digest, written: WrittenPolicy::default() }))
+            Ok(digest.map(|digest| PolicyFile { digest, written: WrittenPolicy::default(), places: Vec::new() }))
         }
     }
 

@@ -88,7 +88,7 @@ mod tests {
                 views: Some(ViewLimit::Newest(0)),
                 ..WrittenPolicy::default()
             };
-            Ok(self.0.map(|number| PolicyFile { digest: ContentId::new([number; 32]), written }))
+            Ok(self.0.map(|number| PolicyFile { digest: ContentId::new([number; 32]), written, places: Vec::new() }))
         }
     }
 
@@ -98,7 +98,7 @@ mod tests {
     impl PolicySource for Shut {
         fn read(&self) -> Result<Option<PolicyFile>, PolicyError> {
             let written = WrittenPolicy { network: Some(NetworkAccess::Deny), ..WrittenPolicy::default() };
-            Ok(Some(PolicyFile { digest: ContentId::new([0; 32]), written }))
+            Ok(Some(PolicyFile { digest: ContentId::new([0; 32]), written, places: Vec::new() }))
         }
     }
 

@@ -21,7 +21,7 @@ pub(super) fn write(
         return Ok(());
     }
     let report = report_json::document(objects, record)?;
-    let record_json = record_json::view_document(record, digest, events, report);
+    let record_json = record_json::view_document(record, digest, events, report, None);
     let artifacts = &record.artifacts;
     let named = [("stdout.txt", artifacts.stdout), ("stderr.txt", artifacts.stderr), ("diff.patch", artifacts.patch)];
     let named: Vec<(&'static str, ContentRef)> =

@@ -110,6 +110,11 @@ impl Project {
         act(&trusted_policy::Ports { project: &project, user: &user, pins: &pins })
     }
 
+    /// The root of the project.
+    pub(crate) fn root(&self) -> &Path {
+        self.repository.root()
+    }
+
     /// The root of the project, for people.
     pub(crate) fn shown_root(&self) -> String {
         Escaped::path(self.repository.root()).to_string()

@@ -89,6 +89,9 @@ fn what_doctor_and_policy_commands_find_is_described() {
     project.write(".isobox/config.yaml", head);
     assert_eq!(described("policy-check", &["policy", "check", "--json"], 0)["valid"], true);
     described("policy", &["policy", "show", "--json"], 0);
+    described("policy", &["policy", "show", "--effective", "--origin", "--json"], 0);
+    described("policy-explanation", &["policy", "explain", "--json", "net", "crates.io:443"], 1);
+    described("policy-explanation", &["policy", "explain", "--json", "env", "TERM"], 0);
     described("doctor", &["doctor", "--json"], 0);
 }
 
@@ -118,7 +121,7 @@ fn what_was_exported_and_what_an_import_took_over_is_described() {
 }
 
 /// Every command that takes `--json`, and the schema of what it prints then.
-const DOCUMENTS: [(&str, &str); 21] = [
+const DOCUMENTS: [(&str, &str); 22] = [
     ("audit check", "audit-check"),
     ("audit checkpoint", "audit-checkpoint"),
     ("audit rebuild", "audit-rebuild"),
@@ -130,6 +133,7 @@ const DOCUMENTS: [(&str, &str); 21] = [
     ("import", "import"),
     ("list", "list"),
     ("policy check", "policy-check"),
+    ("policy explain", "policy-explanation"),
     ("policy show", "policy"),
     ("show", "record"),
     ("store compact", "store-compact"),

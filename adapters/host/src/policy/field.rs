@@ -74,6 +74,9 @@ impl<'a> Field<'a> {
     /// Text, which is not empty.
     pub(super) fn text(&self) -> Read<&'a str> {
         match &self.node.value {
+            Value::Plain(text) if is_no_text(text) => {
+                Err(self.expected("text").with_hint(Some("put it in quotes".to_owned())))
+            }
             Value::Plain(text) | Value::Quoted(text) if !text.is_empty() => Ok(text),
             _ => Err(self.expected("text")),
         }
@@ -90,6 +93,12 @@ impl<'a> Field<'a> {
         let problem = format!("{} is {expected}, found {}", self.in_words(), self.node.value.in_words());
         PolicyProblem::at(self.node.position, problem)
     }
+}
+
+/// Whether YAML reads plain text as something else: a truth value, nothing, or a number; see YAML 1.2.2, section 10.3.2.
+fn is_no_text(plain: &str) -> bool {
+    let is_word = ["true", "false", "null"].contains(&plain.to_lowercase().as_str());
+    is_word || plain.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
 /// Words to choose from, as a person lists them.

@@ -12,6 +12,7 @@ use isobox_domain::policy::{
 };
 use isobox_domain::preflight::PreflightRule;
 use isobox_domain::repo_path::RepoPath;
+use isobox_ports::Position;
 
 /// Every key: the sections, and the keys in them. The keys that are no section are in the section without a name.
 const KEYS: [(&str, &[&str]); 12] = [
@@ -95,12 +96,17 @@ impl Mistakes {
     }
 }
 
+/// What a file says, and where.
+#[derive(Debug)]
+pub(super) struct Parsed {
+    /// What it says, key by key.
+    pub(super) written: WrittenPolicy,
+    /// Where each key stands, by its full name.
+    pub(super) places: Vec<(String, Position)>,
+}
+
 /// What a tree says, or everything that is wrong with it; `known` is wrong already.
-pub(super) fn read(
-    root: &Node,
-    known: Vec<PolicyProblem>,
-    kind: FileKind,
-) -> Result<WrittenPolicy, Vec<PolicyProblem>> {
+pub(super) fn read(root: &Node, known: Vec<PolicyProblem>, kind: FileKind) -> Result<Parsed, Vec<PolicyProblem>> {
     let mut found = Mistakes(known);
     let file = File::open(root, &mut found).map_err(|problem| vec![problem])?;
     found.note(file.required("api_version", "isobox.dev/v1alpha1"));
@@ -113,7 +119,7 @@ pub(super) fn read(
         NOT_A_USERS.iter().for_each(|(section, key)| found.without_meaning(&file, section, key));
     }
     match found.0.is_empty() {
-        true => Ok(written),
+        true => Ok(Parsed { written, places: file.places() }),
         false => Err(found.in_order()),
     }
 }
@@ -256,7 +262,7 @@ fn each_once<T: Copy + PartialEq>(field: Field<'_>, known: &[(&str, T)]) -> Read
 
 fn views(field: Field<'_>) -> Read<ViewLimit> {
     match &field.node.value {
-        Value::Plain(text) if text == "all" => Ok(ViewLimit::All),
+        Value::Plain(text) | Value::Quoted(text) if text == "all" => Ok(ViewLimit::All),
         Value::Plain(text) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => {
             text.parse().map(ViewLimit::Newest).map_err(|_| field.expected("a number below 4294967296, or `all`"))
         }
@@ -267,6 +273,8 @@ fn views(field: Field<'_>) -> Read<ViewLimit> {
 fn task_limit(field: Field<'_>) -> Read<TaskLimit> {
     let limit = match &field.node.value {
         Value::Plain(text) => TaskLimit::parse(text),
+        // In quotes, a word is a word, and a number is text.
+        Value::Quoted(text) if text == TaskLimit::UNLIMITED => Some(TaskLimit::Unlimited),
         _ => None,
     };
     limit.ok_or_else(|| field.expected("a number from 1 to 4294967295, or `unlimited`"))
@@ -301,6 +309,19 @@ impl<'a> File<'a> {
             _ => find(self.entries, section).map_or(Ok(&[][..]), |node| mapping(section, node))?,
         };
         Ok(find(entries, name).map(|node| Field { name: full_name(section, name), node }))
+    }
+
+    /// Where each key stands, by its full name.
+    fn places(&self) -> Vec<(String, Position)> {
+        let in_section = |(section, keys): &(&str, &[&str])| {
+            let entries = match *section {
+                "" => Some(self.entries),
+                section => find(self.entries, section).and_then(|node| mapping(section, node).ok()),
+            };
+            let known = entries.unwrap_or_default().iter().filter(|(key, _)| keys.contains(&key.name.as_str()));
+            known.map(|(key, _)| (full_name(section, &key.name), key.position)).collect::<Vec<_>>()
+        };
+        KEYS.iter().flat_map(in_section).collect()
     }
 
     fn required(&self, name: &str, value: &'static str) -> Read<()> {

@@ -1,6 +1,6 @@
 //! Reading the policy file of a project, without following anything out of it.
 
-use super::schema::FileKind;
+use super::schema::{FileKind, Parsed};
 use super::{LONGEST_POLICY_BYTES, POLICY_PATH, PolicyProblem, parse_written};
 use isobox_domain::content::ContentId;
 use isobox_domain::escape::Escaped;
@@ -98,8 +98,9 @@ impl PolicySource for YamlPolicySource {
         // With room for all of it, one read takes it.
         let mut bytes = Vec::with_capacity((found.len() as usize).min(LONGEST_POLICY_BYTES) + 1);
         file.take(LONGEST_POLICY_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|error| self.io(error))?;
-        let written = parse_written(&bytes, self.kind).map_err(|problems| self.all_invalid(problems))?;
-        Ok(Some(PolicyFile { digest: ContentId::new(*blake3::hash(&bytes).as_bytes()), written }))
+        let Parsed { written, places } =
+            parse_written(&bytes, self.kind).map_err(|problems| self.all_invalid(problems))?;
+        Ok(Some(PolicyFile { digest: ContentId::new(*blake3::hash(&bytes).as_bytes()), written, places }))
     }
 }
 

@@ -1,0 +1,235 @@
+//! Whether the policy of a project allows something, and which of its rules says so.
+
+use isobox_domain::enforcement::Control;
+use isobox_domain::policy::{Glob, NetworkAccess, PathMode, ProjectPolicy, ReuseKind, WorkspaceExposure};
+use isobox_domain::variables::PASSED_ON;
+
+/// What is asked about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Question {
+    /// Whether a workload reaches a host.
+    Host(Host),
+    /// What a workload may do with a host path.
+    Path(Vec<u8>),
+    /// Whether a variable is passed on.
+    Variable(String),
+    /// Whether something is limited.
+    Limit(String),
+}
+
+/// Which host is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Host {
+    /// The one that asks, by its loopback.
+    Loopback,
+    /// Another one.
+    Other,
+}
+
+/// What is known besides the policy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Surroundings<'a> {
+    /// The root of the repository, a host path.
+    pub(crate) root: &'a [u8],
+    /// The paths of `filesystem.read`, links resolved.
+    pub(crate) read: &'a [Vec<u8>],
+    /// The home directory of the user.
+    pub(crate) home: Option<&'a [u8]>,
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// Whether it is allowed.
+    pub(crate) is_allowed: bool,
+    /// Why, as a sentence.
+    pub(crate) why: String,
+    /// The key of the policy that says so; `None` where no policy can say otherwise.
+    pub(crate) key: Option<&'static str>,
+    /// The control that it is about.
+    pub(crate) control: Control,
+}
+
+/// Answers a question about `policy`, as it holds.
+pub(crate) fn explain(policy: &ProjectPolicy, around: &Surroundings<'_>, question: &Question) -> Answer {
+    match question {
+        Question::Host(host) => host_is_reached(policy, *host),
+        Question::Path(path) => path_is_shown(policy, around, path),
+        Question::Variable(name) => variable_is_passed_on(policy, name),
+        Question::Limit(name) => limit_is_set(name),
+    }
+}
+
+fn host_is_reached(policy: &ProjectPolicy, host: Host) -> Answer {
+    let (is_allowed, why) = match (policy.sandbox.network, host) {
+        (NetworkAccess::Inherited, _) => (true, "the workload reaches whatever the host reaches"),
+        (NetworkAccess::Deny, Host::Loopback) => {
+            (true, "it is the sandbox's own loopback: what the workload serves there, and nothing of the host's")
+        }
+        (NetworkAccess::Deny, Host::Other) => (false, "the workload reaches nothing but its own loopback"),
+    };
+    Answer { is_allowed, why: why.to_owned(), key: Some("network.default"), control: Control::Network }
+}
+
+/// Directories of the system that every Sandbox shows.
+const SYSTEM: [&[u8]; 7] = [b"/usr", b"/bin", b"/sbin", b"/lib", b"/lib32", b"/lib64", b"/libx32"];
+
+/// Places that a Sandbox has of its own, and what is there.
+const OWN: [(&[u8], &str); 5] = [
+    (b"/tmp", "a sandbox has an empty one of its own"),
+    (b"/etc", "a sandbox has a minimal one of its own"),
+    (b"/dev", "a sandbox has its own, with the usual devices alone"),
+    (b"/proc", "a sandbox has its own"),
+    (b"/run", "a sandbox has none"),
+];
+
+/// Whether `inner` is `outer`, or lies in it.
+fn contains(outer: &[u8], inner: &[u8]) -> bool {
+    let mut inner = components(inner);
+    components(outer).all(|component| inner.next() == Some(component))
+}
+
+fn components(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.split(|byte| *byte == b'/').filter(|component| !component.is_empty())
+}
+
+/// The rule that hides a path, or a directory that it lies in.
+fn hiding(policy: &ProjectPolicy, around: &Surroundings<'_>, path: &[u8]) -> Option<String> {
+    let shown = around.read.iter().map(Vec::as_slice).chain([around.root]);
+    let shown: Vec<&[u8]> = shown.filter(|place| contains(place, path)).collect();
+    let path: Vec<&[u8]> = components(path).collect();
+    let hides = |glob: Glob| (1..=path.len()).any(|length| glob.fit(&path[..length]).matches);
+    let rules = policy.sandbox.files.hide.iter();
+    let mut hiding = rules.filter(|rule| {
+        let within = shown.iter().filter_map(|place| Some(rule.within()?.below(place)));
+        rule.on_host(around.home).into_iter().chain(within).any(hides)
+    });
+    hiding.next().map(|rule| rule.as_str().to_owned())
+}
+
+fn path_is_shown(policy: &ProjectPolicy, around: &Surroundings<'_>, path: &[u8]) -> Answer {
+    let answer =
+        |is_allowed, why: &str, key| Answer { is_allowed, why: why.to_owned(), key, control: Control::Filesystem };
+    if let Some(rule) = hiding(policy, around, path) {
+        return answer(false, &format!("the rule `{rule}` hides it"), Some("filesystem.hide"));
+    }
+    if contains(around.root, path) {
+        let is_protected = |own: &&[u8]| contains(&[around.root, b"/", own].concat(), path);
+        let protected = policy.sandbox.files.protected.iter().map(|own| own.as_bytes()).find(is_protected);
+        return match (policy.sandbox.workspace, protected) {
+            (_, Some(_)) => {
+                answer(true, "the workload has a copy of it, which it may read alone", Some("workspace.protected"))
+            }
+            (WorkspaceExposure::ReadWrite, None) => answer(
+                true,
+                "the workload has a copy of what is committed there, which it may change",
+                Some("filesystem.expose_workspace"),
+            ),
+            (WorkspaceExposure::ReadOnly, None) => answer(
+                true,
+                "the workload has a copy of what is committed there, which it may read alone",
+                Some("filesystem.expose_workspace"),
+            ),
+        };
+    }
+    if around.read.iter().any(|shown| contains(shown, path)) {
+        return answer(true, "it may be read, and not be changed", Some("filesystem.read"));
+    }
+    let is_reused = |value: &str| contains(value.as_bytes(), path);
+    let inputs = policy.sandbox.reuse_inputs.iter();
+    if inputs.filter(|input| input.kind != ReuseKind::EnvVar).any(|input| is_reused(&input.value)) {
+        return answer(true, "it is exposed by choice", Some("reuse_inputs"));
+    }
+    if SYSTEM.iter().any(|system| contains(system, path)) {
+        return answer(true, "every sandbox shows the system's programs, to be read alone", None);
+    }
+    match OWN.iter().find(|(own, _)| contains(own, path)) {
+        Some((_, why)) => answer(false, why, None),
+        None => answer(false, "no rule shows it", Some("filesystem.read")),
+    }
+}
+
+fn variable_is_passed_on(policy: &ProjectPolicy, name: &str) -> Answer {
+    let answer =
+        |is_allowed, why: &str, key| Answer { is_allowed, why: why.to_owned(), key, control: Control::Environment };
+    match (name, policy.sandbox.path_mode) {
+        ("PATH", PathMode::Inherited) => answer(true, "it is the caller's", Some("development_environment.path_mode")),
+        ("PATH", PathMode::Default) => {
+            answer(false, "it is that of the standard directories", Some("development_environment.path_mode"))
+        }
+        _ if is_reused(policy, name) => answer(true, "it is exposed by choice", Some("reuse_inputs")),
+        _ if PASSED_ON.contains(&name) => answer(true, "it is passed on if it is set", None),
+        _ if OWN_VARIABLES.contains(&name) => answer(false, "a workload has one of its own", None),
+        _ => answer(false, "it is not passed on", Some("reuse_inputs")),
+    }
+}
+
+fn is_reused(policy: &ProjectPolicy, name: &str) -> bool {
+    policy.sandbox.reuse_inputs.iter().any(|input| input.kind == ReuseKind::EnvVar && input.value == name)
+}
+
+/// What a workload has of its own.
+const OWN_VARIABLES: [&str; 5] = ["HOME", "USER", "LOGNAME", "SHELL", "TMPDIR"];
+
+fn limit_is_set(name: &str) -> Answer {
+    let why = format!("no policy of this version sets a limit on {name}");
+    Answer { is_allowed: true, why, key: None, control: Control::Limits }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answers(policy: &ProjectPolicy, question: &Question) -> (bool, Option<&'static str>) {
+        let around = Surroundings { root: b"/home/ana/app", read: &[b"/opt/go".to_vec()], home: None };
+        let Answer { is_allowed, key, .. } = explain(policy, &around, question);
+        (is_allowed, key)
+    }
+
+    #[test]
+    fn each_question_is_answered_by_the_rule_that_decides_it() {
+        let policy = ProjectPolicy::default();
+        let host = |host: Host| answers(&policy, &Question::Host(host));
+        assert_eq!(host(Host::Other), (false, Some("network.default")));
+        assert_eq!(host(Host::Loopback), (true, Some("network.default")));
+        let path = |path: &str| answers(&policy, &Question::Path(path.as_bytes().to_vec()));
+        assert_eq!(path("/home/ana/app/src"), (true, Some("filesystem.expose_workspace")));
+        assert_eq!(path("/opt/go/bin"), (true, Some("filesystem.read")));
+        assert_eq!(path("/opt/gopher"), (false, Some("filesystem.read")));
+        assert_eq!((path("/usr/bin/make"), path("/etc/shadow")), ((true, None), (false, None)));
+        let variable = |name: &str| answers(&policy, &Question::Variable(name.to_owned()));
+        assert_eq!(
+            (variable("TERM"), variable("HOME"), variable("AWS_SECRET")),
+            ((true, None), (false, None), (false, Some("reuse_inputs")))
+        );
+        assert_eq!(variable("PATH"), (false, Some("development_environment.path_mode")));
+    }
+
+    #[test]
+    fn what_is_hidden_is_not_shown_wherever_it_lies() {
+        let mut policy = ProjectPolicy::default();
+        let rules = ["*.pem", "~/.cargo/credentials*"]
+            .map(|rule| isobox_domain::policy::HideRule::parse(rule).expect("a rule"));
+        policy.sandbox.files.hide = rules.to_vec();
+        for (path, key) in [
+            ("/home/ana/app/key.pem", Some("filesystem.hide")),
+            ("/opt/go/key.pem/inner", Some("filesystem.hide")),
+            ("/home/ana/app/key.pub", Some("filesystem.expose_workspace")),
+        ] {
+            assert_eq!(
+                answers(&policy, &Question::Path(path.as_bytes().to_vec())),
+                (key != Some("filesystem.hide"), key),
+                "{path}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_inherited_is_allowed() {
+        let mut policy = ProjectPolicy::default();
+        policy.sandbox.network = NetworkAccess::Inherited;
+        policy.sandbox.path_mode = PathMode::Inherited;
+        assert!(answers(&policy, &Question::Host(Host::Other)).0);
+        assert!(answers(&policy, &Question::Variable("PATH".to_owned())).0);
+    }
+}
