@@ -23,8 +23,8 @@ mod verify;
 mod workload;
 
 pub(crate) use act::{
-    ActCommand, RejectArguments, RerunArguments, TaskArguments, WorkspaceCommand, WorkspaceDisposeArguments,
-    WorkspaceListArguments,
+    ActCommand, RejectArguments, RerunArguments, TaskArguments, UndoArguments, WorkspaceCommand,
+    WorkspaceDisposeArguments, WorkspaceListArguments,
 };
 pub(crate) use audit::{
     AuditArguments, AuditCheckArguments, AuditCheckpointArguments, AuditCommand, AuditKeyArguments,

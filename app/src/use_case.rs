@@ -33,6 +33,7 @@ pub(crate) mod select;
 pub(crate) mod settle;
 pub(crate) mod take_over;
 pub(crate) mod trusted_policy;
+pub(crate) mod undo;
 pub(crate) mod update;
 pub(crate) mod verify;
 mod view;

@@ -193,6 +193,14 @@ pub trait Promotion {
         receipt: &[u8],
     ) -> Result<Applied, ApplyError>;
 
-    /// Forgets the Promotion's journal, once its event is durable.
+    /// The receipt of the last Promotion into this working tree, if what it replaced is still kept.
+    fn last(&mut self) -> Result<Option<Vec<u8>>, ApplyError>;
+
+    /// Takes that Promotion back, all of it or nothing, provided that every path is as it left it: an `apply` of the opposite.
+    /// For a route with a commit, HEAD goes to `made`.
+    fn take_back(&mut self, landing: Landing<'_>, receipt: &[u8]) -> Result<Applied, ApplyError>;
+
+    /// Forgets the Promotion's journal, once its event is durable. What it replaced is kept for `take_back` where that can be,
+    /// instead of what an earlier one replaced.
     fn finish(&mut self) -> Result<(), ApplyError>;
 }

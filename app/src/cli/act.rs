@@ -3,6 +3,7 @@
 use super::{Place, RequireFlag, TellingFlags, TrustFlag, TurnFlags};
 use clap::{Args, Subcommand};
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// The commands that act on tasks.
 #[derive(Debug, Subcommand)]
@@ -12,6 +13,11 @@ pub(crate) enum ActCommand {
         isobox reject @latest\n  \
         isobox reject task-0123 --reason 'breaks the public interface'")]
     Reject(RejectArguments),
+    /// Take the last promotion back, if its files are as it left them
+    ///
+    /// It is the last one into this working tree, whichever task it was of: what it replaced is kept until the next one.
+    #[command(after_help = "Examples:\n  isobox undo\n  isobox undo --source /path/to/project")]
+    Undo(UndoArguments),
     /// End a running task from another terminal; what it did until then is recorded
     #[command(after_help = "Examples:\n  isobox stop @latest\n  isobox stop task-0123")]
     Stop(TaskArguments),
@@ -57,6 +63,14 @@ pub(crate) struct RejectArguments {
     /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, or a record directory
     #[arg(value_name = "TASK")]
     pub(crate) task: OsString,
+}
+
+/// `isobox undo`.
+#[derive(Debug, Args)]
+pub(crate) struct UndoArguments {
+    /// A directory in the repository [default: the current directory]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) source: Option<PathBuf>,
 }
 
 /// `isobox rerun`.

@@ -3,7 +3,7 @@
 use super::look::Named;
 use super::workload::finish_interrupted;
 use super::{rerun, trusted, workspace};
-use crate::cli::{ActCommand, Place, RejectArguments, TaskArguments};
+use crate::cli::{ActCommand, Place, RejectArguments, TaskArguments, UndoArguments};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, one_line};
 use crate::output::console::Console;
@@ -11,7 +11,8 @@ use crate::output::text;
 use crate::use_case::open_tasks::{self, Meant};
 use crate::use_case::reject::{self, Rejected};
 use crate::use_case::select::{self, Selected};
-use crate::wiring::{Project, Store};
+use crate::use_case::undo;
+use crate::wiring::{Project, Store, clock};
 use isobox_domain::archive_name::ArchiveName;
 use isobox_domain::escape::Escaped;
 use isobox_domain::policy::ViewLimit;
@@ -26,6 +27,7 @@ use std::path::Path;
 pub(super) fn act(console: Console, command: ActCommand) -> Result<ExitCode, Failure> {
     match command {
         ActCommand::Reject(arguments) => reject(console, &arguments),
+        ActCommand::Undo(arguments) => undo(console, &arguments),
         ActCommand::Stop(arguments) => stop(console, &arguments),
         ActCommand::Wait(arguments) => wait(console, &arguments),
         ActCommand::Rerun(arguments) => rerun::rerun(console, &arguments),
@@ -51,6 +53,26 @@ fn reject(console: Console, arguments: &RejectArguments) -> Result<ExitCode, Fai
         console.warning(&format!("the view of the record was not written: {}", one_line(&failure)));
     }
     console.line(&format!("{told}, next: isobox list{} --state unreviewed", arguments.place.flags()));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Takes the last Promotion back.
+fn undo(console: Console, arguments: &UndoArguments) -> Result<ExitCode, Failure> {
+    let place = Place { source: arguments.source.clone(), records: None };
+    let project = Project::find(&place)?;
+    let undone = undo::undo(&project.settle_ports(), clock())?;
+    undone.warning.iter().for_each(|warning| console.warning(warning));
+    let views = trusted::views(&project);
+    // Only the project's own Views are known here; those of another store follow with what is next said of the Task.
+    let store = Store::find(&place, None)?;
+    if let Some(record) = store.records().load(&undone.record)? {
+        let selected = Selected { digest: undone.record, record };
+        if let Err(failure) = reject::show_in_view(&store.reject_ports(), &selected, views) {
+            console.warning(&format!("the view of the record was not written: {}", one_line(&failure)));
+        }
+    }
+    let paths = text::counted(undone.promoted.paths, "path");
+    console.line(&format!("undid the promotion of {} ({paths}), next: git status", undone.task));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -72,7 +72,7 @@ impl Receipt {
         Ok([&length.to_le_bytes()[..], &self.records_directory, &event].concat())
     }
 
-    fn decode(bytes: &[u8]) -> Option<Self> {
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let (length, rest) = bytes.split_first_chunk::<4>()?;
         let (records_directory, event) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
         Some(Self { records_directory: records_directory.to_vec(), event: decode_event(event).ok()? })

@@ -36,6 +36,7 @@ mod task_limit;
 mod terminal;
 mod timings;
 mod trust;
+mod undo;
 mod update;
 mod usage;
 mod verify;

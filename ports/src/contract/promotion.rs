@@ -65,6 +65,9 @@ const CASES: &[(&str, Case)] = &[
     ("a_path_below_a_symbolic_link_is_a_conflict", below_a_link_is_a_conflict),
     ("a_path_in_a_submodule_is_a_conflict", submodule_is_a_conflict),
     ("conflicts_are_listed_ten_at_most_with_a_count", conflicts_are_counted),
+    ("what_was_promoted_last_is_taken_back", is_taken_back),
+    ("a_commit_that_is_taken_back_leaves_head_where_it_was", commit_is_taken_back),
+    ("what_was_touched_since_is_not_taken_back", touched_is_not_taken_back),
     ("content_that_is_not_in_the_store_changes_nothing", lost_content_changes_nothing),
     ("one_at_a_time_holds_the_lock_until_it_is_dropped", one_holds_the_lock),
     ("what_was_applied_and_not_finished_is_handed_back_until_it_is", unfinished_is_handed_back),
@@ -237,6 +240,52 @@ fn leaves_branches_alone(fixture: &dyn PromotionFixture) -> Result<(), Failed> {
         assert!(matches!(refused, Some(ApplyError::Refused { .. })), "{refused:?}");
     }
     assert_eq!(fixture.branch(TRY).map(converted), Some(converted(changed(&every_kind()))));
+    Ok(())
+}
+
+/// Promotes by a route; what is taken back lands on `made`.
+fn back_and_forth(fixture: &dyn PromotionFixture, route: &Route) -> Result<(), Failed> {
+    let (files, source) = (fixture.files(), fixture.repository().source()?);
+    assert_eq!(fixture.repository().begin_promotion()?.last()?, None);
+    match route {
+        Route::Commit => drop(land(fixture, route)?),
+        _ => {
+            let changes = every_kind();
+            let mut promotion = fixture.repository().begin_promotion()?;
+            promotion.apply(changes.lines(), &changes, Landing::without_commit(route), b"receipt")?;
+            promotion.finish()?;
+        }
+    }
+    let mut promotion = fixture.repository().begin_promotion()?;
+    assert_eq!(promotion.last()?, Some(b"receipt".to_vec()));
+    let made = (*route == Route::Commit).then_some(&source.commit);
+    assert_eq!(promotion.take_back(Landing { route, made }, b"undone")?, Applied { paths: 9 });
+    promotion.finish()?;
+    assert_eq!(promotion.last()?, Some(b"undone".to_vec()));
+    drop(promotion);
+    assert_eq!((fixture.files(), fixture.repository().source()?), (files, source));
+    assert_eq!(fixture.repository().cleanliness()?, Cleanliness::Clean);
+    Ok(())
+}
+
+fn is_taken_back(fixture: &dyn PromotionFixture) -> Result<(), Failed> {
+    back_and_forth(fixture, &Route::Files)
+}
+
+fn commit_is_taken_back(fixture: &dyn PromotionFixture) -> Result<(), Failed> {
+    back_and_forth(fixture, &Route::Commit)
+}
+
+fn touched_is_not_taken_back(fixture: &dyn PromotionFixture) -> Result<(), Failed> {
+    let changes = every_kind();
+    let mut promotion = fixture.repository().begin_promotion()?;
+    promotion.apply(changes.lines(), &changes, Landing::without_commit(&Route::Files), b"receipt")?;
+    promotion.finish()?;
+    fixture.put(&parsed(b"modified"), Mode::File, b"mine");
+    let files = fixture.files();
+    let refused = promotion.take_back(Landing::without_commit(&Route::Files), b"undone").err();
+    assert!(matches!(refused, Some(ApplyError::Conflicts { count: 1, .. })), "{refused:?}");
+    assert_eq!((fixture.files(), promotion.last()?), (files, Some(b"receipt".to_vec())));
     Ok(())
 }
 

@@ -27,6 +27,30 @@ struct State {
     branches: BTreeMap<Vec<u8>, GitOid>,
     is_locked: bool,
     receipt: Option<Vec<u8>>,
+    /// Files, and those of HEAD, before the Promotion that is in progress.
+    before: Option<(Files, Files)>,
+    last: Option<Last>,
+}
+
+/// The last Promotion.
+#[derive(Clone)]
+struct Last {
+    receipt: Vec<u8>,
+    before: Files,
+    committed: Files,
+    after: Files,
+}
+
+impl State {
+    fn begin_change(&mut self) {
+        self.before = Some((self.files.clone(), self.committed.clone()));
+    }
+
+    fn keep(&mut self) {
+        if let (Some((before, committed)), Some(receipt)) = (self.before.take(), self.receipt.clone()) {
+            self.last = Some(Last { receipt, before, committed, after: self.files.clone() });
+        }
+    }
 }
 
 impl InMemoryRepository {
@@ -34,7 +58,17 @@ impl InMemoryRepository {
     pub fn new(source: WorkspaceSource, files: Files) -> Self {
         let committed = files.clone();
         let (commits, branches) = (BTreeMap::new(), BTreeMap::new());
-        let state = State { source, committed, files, commits, branches, is_locked: false, receipt: None };
+        let state = State {
+            source,
+            committed,
+            files,
+            commits,
+            branches,
+            is_locked: false,
+            receipt: None,
+            before: None,
+            last: None,
+        };
         Self { state: Mutex::new(state) }
     }
 
@@ -232,6 +266,7 @@ impl Promotion for InMemoryPromotion<'_> {
         let changes = self.changes_of(changes, landing.route)?;
         let files = applied(self.base(landing.route), &changes, objects)?;
         let mut state = self.repository.lock();
+        state.begin_change();
         match (landing.route, landing.made) {
             (Route::Files | Route::Index, _) => state.files = files,
             (Route::Commit, Some(made)) => {
@@ -250,7 +285,38 @@ impl Promotion for InMemoryPromotion<'_> {
         Ok(Applied { paths: changes.len() as u64 })
     }
 
+    fn last(&mut self) -> Result<Option<Vec<u8>>, ApplyError> {
+        Ok(self.repository.lock().last.as_ref().map(|last| last.receipt.clone()))
+    }
+
+    fn take_back(&mut self, landing: Landing<'_>, receipt: &[u8]) -> Result<Applied, ApplyError> {
+        let mut state = self.repository.lock();
+        let nothing = || failure("take a promotion back", "nothing is kept of one".into());
+        let last = state.last.clone().ok_or_else(nothing)?;
+        let all: BTreeSet<_> = last.before.keys().chain(last.after.keys()).collect();
+        let paths: Vec<_> = all.into_iter().filter(|path| last.before.get(*path) != last.after.get(*path)).collect();
+        let touched: Vec<_> = paths.iter().filter(|path| state.files.get(**path) != last.after.get(**path)).collect();
+        if !touched.is_empty() {
+            let first = touched.iter().take(10).map(|path| format!("{path}: it was changed")).collect();
+            return Err(ApplyError::Conflicts { first, count: touched.len() as u64 });
+        }
+        state.begin_change();
+        for path in &paths {
+            match last.before.get(*path) {
+                Some(file) => drop(state.files.insert((*path).clone(), file.clone())),
+                None => drop(state.files.remove(*path)),
+            }
+        }
+        if let (Route::Commit, Some(made)) = (landing.route, landing.made) {
+            state.committed = last.committed;
+            state.source.commit = *made;
+        }
+        state.receipt = Some(receipt.to_vec());
+        Ok(Applied { paths: paths.len() as u64 })
+    }
+
     fn finish(&mut self) -> Result<(), ApplyError> {
+        self.repository.lock().keep();
         self.repository.lock().receipt = None;
         self.unfinished = None;
         Ok(())

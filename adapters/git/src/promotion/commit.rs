@@ -76,8 +76,8 @@ pub(super) fn check_identity(git: &gix::Repository) -> Result<(), ApplyError> {
     signature(git, &CommitText { message: Vec::new(), at: Timestamp::nearest(0) }).map(drop)
 }
 
-/// What a log of references says of a move to the commit `made`; nothing where the configuration wants no log.
-pub(super) fn log_of(git: &gix::Repository, made: &GitOid) -> Result<Vec<u8>, ApplyError> {
+/// What a log of references says of a move to, or from, the commit `made`; nothing where the configuration wants no log.
+pub(super) fn log_of(git: &gix::Repository, made: &GitOid, what: &str) -> Result<Vec<u8>, ApplyError> {
     if git.config_snapshot().boolean("core.logAllRefUpdates") == Some(false) {
         return Ok(Vec::new());
     }
@@ -85,7 +85,7 @@ pub(super) fn log_of(git: &gix::Repository, made: &GitOid) -> Result<Vec<u8>, Ap
     let commit = git.find_commit(oid::to_gix(made)).map_err(|e| failure(reading, e.into()))?;
     let commit = commit.decode().map_err(|e| failure(reading, e.into()))?;
     let mut line = commit.committer.trim().as_bytes().to_vec();
-    line.extend(b"\tisobox promote: ");
+    line.extend(format!("\t{what}: ").as_bytes());
     line.extend(commit.message.lines().next().unwrap_or_default());
     line.retain(|byte| *byte != b'\n');
     Ok(line)

@@ -11,6 +11,7 @@ mod compare;
 mod dir;
 mod index;
 mod journal;
+mod kept;
 mod paths;
 mod perform;
 mod permissions;
@@ -29,6 +30,7 @@ use isobox_domain::git_oid::GitOid;
 use isobox_ports::{
     Applied, ApplyError, ChangeLines, CommitText, Landing, ObjectStore, Promotion, RepositoryError, Route, Unfinished,
 };
+use kept::Kept;
 use nix::fcntl::{Flock, FlockArg};
 use settle::Prepared;
 use site::{HOME, LOCK, STATE, Site};
@@ -130,30 +132,32 @@ impl Promotion for GixPromotion<'_> {
         landing: Landing<'_>,
         receipt: &[u8],
     ) -> Result<Applied, ApplyError> {
-        if self.site.is_some() {
-            let source = "an earlier promotion has not been finished".into();
-            return Err(ApplyError::Io { operation: "begin a promotion".into(), source });
-        }
         let git = self.repository.gix();
-        let target = self.target(&git)?;
-        let site = self.make_site(&git)?;
-        let prepared = self.prepared(&git, landing).inspect_err(|_| self.abandon())?;
-        let prepare = match landing.route {
-            Route::Branch { .. } => prepare::without_files(&site, changes, receipt),
-            _ => prepare::prepare(&target, &site, changes, objects, receipt),
-        };
-        let paths = prepare.inspect_err(|_| self.abandon())?;
-        if let Err(error) = settle::perform(&site, &prepared, &target) {
-            settle::undo(&site, &self.home).map_err(trouble::unsettled)?;
-            return Err(error);
+        let prepared = self.prepared(&git, landing)?;
+        self.perform(&git, changes, objects, &prepared, receipt)
+    }
+
+    fn last(&mut self) -> Result<Option<Vec<u8>>, ApplyError> {
+        Ok(self.kept()?.map(|kept| kept.receipt))
+    }
+
+    fn take_back(&mut self, landing: Landing<'_>, receipt: &[u8]) -> Result<Applied, ApplyError> {
+        let kept = self.kept()?.ok_or_else(|| {
+            trouble::refused("nothing is kept of a promotion into this working tree", "use git to go back")
+        })?;
+        let git = self.repository.gix();
+        let mut prepared = self.prepared(&git, landing)?;
+        if let Some(moved) = &mut prepared.moved {
+            let head = self.head()?;
+            moved.log = commit::log_of(&git, &head, "isobox undo")?;
         }
-        settle::complete(&site).map_err(trouble::unsettled)?;
-        self.site = Some(site);
-        Ok(Applied { paths })
+        self.perform(&git, kept.lines(), &kept, &prepared, receipt)
     }
 
     fn finish(&mut self) -> Result<(), ApplyError> {
         if let Some(site) = self.site.take() {
+            let kept = kept::keep(&self.home, &site).map_err(while_doing("keep what the promotion replaced"));
+            kept.map_err(trouble::unsettled)?;
             let forgotten = site.forget(&self.home).map_err(while_doing("forget a finished promotion"));
             forgotten.map_err(trouble::unsettled)?;
         }
@@ -166,6 +170,39 @@ impl GixPromotion<'_> {
     fn head(&self) -> Result<GitOid, ApplyError> {
         let head = self.repository.head();
         head.map(|(commit, _)| commit).map_err(|e| ApplyError::Io { operation: "read HEAD".into(), source: e.into() })
+    }
+
+    fn kept(&self) -> Result<Option<Kept>, ApplyError> {
+        let root = Dir::open(self.repository.root()).map_err(while_doing("open the working tree"))?;
+        Kept::load(&self.home, &root).map_err(while_doing("read what the last promotion replaced"))
+    }
+
+    fn perform(
+        &mut self,
+        git: &gix::Repository,
+        changes: ChangeLines<'_>,
+        objects: &dyn ObjectStore,
+        prepared: &Prepared,
+        receipt: &[u8],
+    ) -> Result<Applied, ApplyError> {
+        if self.site.is_some() {
+            let source = "an earlier promotion has not been finished".into();
+            return Err(ApplyError::Io { operation: "begin a promotion".into(), source });
+        }
+        let target = self.target(git)?;
+        let site = self.make_site(git)?;
+        let prepare = match prepared.has_files {
+            true => prepare::prepare(&target, &site, changes, objects, receipt),
+            false => prepare::without_files(&site, changes, receipt),
+        };
+        let paths = prepare.inspect_err(|_| self.abandon())?;
+        if let Err(error) = settle::perform(&site, prepared, &target) {
+            settle::undo(&site, &self.home).map_err(trouble::unsettled)?;
+            return Err(error);
+        }
+        settle::complete(&site).map_err(trouble::unsettled)?;
+        self.site = Some(site);
+        Ok(Applied { paths })
     }
 
     /// What is changed beside files.
@@ -184,9 +221,10 @@ impl GixPromotion<'_> {
             (Route::Files | Route::Index, _) => None,
         };
         if let (Some(moved), Some(made)) = (&mut moved, landing.made) {
-            moved.log = commit::log_of(git, made)?;
+            moved.log = commit::log_of(git, made, "isobox promote")?;
         }
-        Ok(Prepared { has_index, moved })
+        let has_files = !matches!(landing.route, Route::Branch { .. });
+        Ok(Prepared { has_files, has_index, moved })
     }
 
     fn target<'git>(&self, git: &'git gix::Repository) -> Result<Target<'git>, ApplyError> {

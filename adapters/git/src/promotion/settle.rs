@@ -16,6 +16,8 @@ use std::io;
 
 /// What a Promotion changes beside files.
 pub(super) struct Prepared {
+    /// Whether files are.
+    pub(super) has_files: bool,
     /// Whether the index is made to match.
     pub(super) has_index: bool,
     /// The reference that is moved.

@@ -13,6 +13,7 @@
 //!         new-reference   what it is to hold, until that holds Git's lock of it
 //!         stage/new/<n>   contents that wait for their place
 //!         stage/old/<n>   what was moved away
+//!     undo/               what the last finished Promotion replaced: see `kept`
 //! ```
 //! Where the working tree lies on another mount than the Git directory, `stage` is a hidden directory in its root, so that
 //! everything is moved by rename alone.
@@ -39,11 +40,11 @@ pub(super) const NEW_INDEX: &[u8] = b"new-index";
 pub(super) const REFERENCE: &[u8] = b"reference";
 pub(super) const REFERENCE_DRAFT: &[u8] = b"reference.draft";
 pub(super) const NEW_REFERENCE: &[u8] = b"new-reference";
-const PLACE: &[u8] = b"place";
+pub(super) const PLACE: &[u8] = b"place";
 const PLACE_DRAFT: &[u8] = b"place.draft";
 const STAGE: &[u8] = b"stage";
 const NEW: &[u8] = b"new";
-const OLD: &[u8] = b"old";
+pub(super) const OLD: &[u8] = b"old";
 const HIDDEN_PREFIX: &str = ".isobox-promotion-";
 const PLACE_MAGIC: &[u8; 15] = b"ISOBOX-PLACE 1\n";
 const MAX_PLACE_BYTES: u64 = 64 * 1024;
@@ -74,6 +75,8 @@ pub(super) struct Site {
     pub(super) common_dir: Dir,
     /// The state directory.
     pub(super) state: Dir,
+    /// What holds the two that follow.
+    pub(super) stage: Dir,
     /// Contents that wait for their place.
     pub(super) new: Dir,
     /// What was moved away.
@@ -126,6 +129,14 @@ impl Place {
         Ok(Some(place))
     }
 
+    /// Whether what was kept in `dir` is for the working tree `root`.
+    pub(super) fn names_root(dir: &Dir, root: &Dir) -> io::Result<bool> {
+        let mut bytes = Vec::new();
+        dir.open_file(PLACE)?.take(MAX_PLACE_BYTES).read_to_end(&mut bytes)?;
+        let place = Self::decode(&bytes).ok_or_else(|| invalid("it does not say for which working tree it is"))?;
+        Ok(place.root_inode == root.stat_self()?.st_ino)
+    }
+
     /// The root of the working tree, where it was or at `current`; `None` if it is at neither.
     pub(super) fn find_root(&self, current: &Path) -> io::Result<Option<Dir>> {
         for host_path in [self.root_path.as_path(), current] {
@@ -176,13 +187,22 @@ impl Site {
         let git_dir = common_dir.open_below(&place.git_dir)?;
         let (base, name) = place.stage(&root, &state);
         let stage = base.open_below(name)?;
+        if stage.stat(OLD)?.is_none() {
+            // A kill came while it was being kept: everything is in its place by then.
+            make_own_dir(&stage, OLD)?;
+        }
         let (new, old) = (stage.open_below(NEW)?, stage.open_below(OLD)?);
-        Ok(Self { root, git_dir, common_dir, state, new, old, place })
+        Ok(Self { root, git_dir, common_dir, state, stage, new, old, place })
     }
 
     /// The journal.
     pub(super) fn journal(&self) -> io::Result<File> {
         self.state.open_file(JOURNAL)
+    }
+
+    /// Says in `dir` for which working tree the Promotion is.
+    pub(super) fn write_place(&self, dir: &Dir) -> io::Result<()> {
+        write_all(&mut create_own_file(dir, PLACE)?, &self.place.encode())
     }
 
     /// Forgets the journal, so that nothing is left to settle, then removes what else is there.

@@ -2,7 +2,7 @@
 
 use super::fixture::{Fixture, RECEIPT, apply, everything};
 use crate::fault::testing::{Fault, forget, plan};
-use isobox_ports::{ApplyError, Route, TrustedRepository};
+use isobox_ports::{ApplyError, Landing, Route, TrustedRepository};
 use nix::libc::{EIO, ENOSPC, EXDEV};
 
 fn each_operation_fails(route: &Route, fault: Fault) {
@@ -63,6 +63,46 @@ fn each_operation_on_the_way_fails(template: &Fixture, set: &super::fixture::Cha
             return;
         }
     }
+}
+
+/// A Promotion is taken back, and the n-th operation of that fails: it is taken back, or stands.
+fn each_operation_of_taking_back_fails(route: &Route, fault: Fault) {
+    let (template, set) = everything();
+    let state = |fixture: &Fixture| (fixture.tree(), fixture.references());
+    let before = state(&template);
+    for at in 0.. {
+        let fixture = template.copy();
+        let (start, _) = fixture.repository().head().expect("a commit");
+        fixture.promote(&set, route).expect("it is promoted");
+        let after = state(&fixture);
+        let repository = fixture.repository();
+        let mut promotion = repository.begin_promotion().expect("the lock");
+        let made = (*route == Route::Commit).then_some(&start);
+        plan(at, fault);
+        let applied = promotion.take_back(Landing { route, made }, b"undone");
+        let finished = applied.is_ok().then(|| promotion.finish());
+        let was_hit = forget();
+        drop(promotion);
+        let settled = fixture.settle();
+        match (applied, finished) {
+            (Ok(_), Some(_)) => assert_eq!(state(&fixture), before, "step {at}"),
+            (Err(ApplyError::Unsettled { .. }), _) => {
+                let expected = if settled.is_some() { &before } else { &after };
+                assert_eq!(&state(&fixture), expected, "step {at}");
+            }
+            _ => assert_eq!(state(&fixture), after, "step {at}"),
+        }
+        fixture.assert_nothing_is_left();
+        if !was_hit {
+            return assert!(at > 25, "only {at} steps were counted");
+        }
+    }
+}
+
+#[test]
+fn a_promotion_is_taken_back_or_stands_whichever_operation_fails() {
+    each_operation_of_taking_back_fails(&Route::Files, Fault::FailOnce(EIO));
+    each_operation_of_taking_back_fails(&Route::Commit, Fault::FailFromHere(ENOSPC));
 }
 
 #[test]

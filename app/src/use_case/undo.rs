@@ -1,0 +1,94 @@
+//! Takes the last Promotion into a repository back, and records that.
+
+use crate::failure::{Failure, FailureKind};
+use crate::use_case::settle::{self, Ports, Receipt};
+use isobox_domain::content::ContentId;
+use isobox_domain::event::{Destination, Event, EventKind, Promoted, standing_promotions};
+use isobox_domain::task_id::TaskId;
+use isobox_ports::{Clock, Landing, Promotion, Route};
+
+/// What was taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Undone {
+    pub(crate) task: TaskId,
+    pub(crate) record: ContentId,
+    pub(crate) promoted: Promoted,
+    /// Whether its event is on record.
+    pub(crate) warning: Option<String>,
+}
+
+/// Takes it back, all of it or nothing: its files must be as it left them, and HEAD too.
+pub(crate) fn undo(ports: &Ports<'_>, clock: &dyn Clock) -> Result<Undone, Failure> {
+    undo_last(ports, clock).map_err(|failure| failure.while_doing("cannot undo the last promotion"))
+}
+
+fn undo_last(ports: &Ports<'_>, clock: &dyn Clock) -> Result<Undone, Failure> {
+    let mut promotion = ports.repository.begin_promotion()?;
+    settle::record_unfinished(&mut *promotion, ports.open_records)?;
+    let (receipt, promoted) = last(&mut *promotion)?;
+    let records = (ports.open_records)(&receipt.records_directory)?;
+    let stored = records.events(&receipt.event.subject)?;
+    let events: Vec<Event> = stored.iter().map(|stored| stored.event.clone()).collect();
+    // A receipt has no say about what came before its event: that may have been written by another process.
+    let is_last = |event: &Event| Event { previous: receipt.event.previous, ..event.clone() } == receipt.event;
+    if !standing_promotions(&events).last().is_some_and(is_last) {
+        return Err(refused("the last promotion into this repository does not stand any more"));
+    }
+    check_head(ports, &promoted)?;
+    let event = Event {
+        task: receipt.event.task,
+        subject: receipt.event.subject,
+        previous: stored.last().map(|newest| newest.id),
+        at: clock.now(),
+        kind: EventKind::Undone,
+    };
+    let note = Receipt { records_directory: receipt.records_directory, event: event.clone() }.encode()?;
+    let (route, made) = match promoted.destination {
+        Destination::WorkingTree => (Route::Files, None),
+        Destination::Index => (Route::Index, None),
+        Destination::Commit { .. } => (Route::Commit, Some(&promoted.commit)),
+        Destination::Branch { .. } => return Err(is_a_branch(&promoted)),
+    };
+    promotion.take_back(Landing { route: &route, made }, &note)?;
+    if let Err(error) = records.append(&event) {
+        let failure =
+            Failure::from(error).while_doing("the repository was changed back, but that is not on record yet");
+        return Err(failure.with_hint("the next `isobox run`, `tool` or `promote` in this repository records it"));
+    }
+    let warning = promotion.finish().err().map(|error| crate::failure::one_line(&error));
+    Ok(Undone { task: event.task, record: event.subject, promoted, warning })
+}
+
+fn last(promotion: &mut dyn Promotion) -> Result<(Receipt, Promoted), Failure> {
+    let nothing = || {
+        refused("there is no promotion into this working tree whose replaced files are kept")
+            .with_hint("files of the last promotion alone are kept; go further back with git")
+    };
+    let receipt = promotion.last()?.and_then(|bytes| Receipt::decode(&bytes)).ok_or_else(nothing)?;
+    match receipt.event.kind.clone() {
+        EventKind::Promoted(promoted) => Ok((receipt, promoted)),
+        _ => Err(nothing()),
+    }
+}
+
+fn check_head(ports: &Ports<'_>, promoted: &Promoted) -> Result<(), Failure> {
+    let source = ports.repository.source()?;
+    let expected = match promoted.destination {
+        Destination::Commit { made } => made,
+        _ => promoted.commit,
+    };
+    let is_there = source.commit == expected && source.branch == promoted.branch;
+    let message = format!("HEAD is at {}, and the promotion left it at {}", source.commit.short(), expected.short());
+    let hint = "what was committed since is undone with `git revert`";
+    is_there.then_some(()).ok_or_else(|| refused(&message).with_hint(hint))
+}
+
+fn is_a_branch(promoted: &Promoted) -> Failure {
+    let Destination::Branch { name, .. } = &promoted.destination else { return refused("it went into a branch") };
+    let name = isobox_domain::escape::Escaped(name.strip_prefix(b"refs/heads/").unwrap_or(name)).to_string();
+    refused("it went into a branch of its own").with_hint(format!("`git branch -D {name}` removes the branch"))
+}
+
+fn refused(message: &str) -> Failure {
+    Failure::new(FailureKind::PromotionRefused, format!("{message}; nothing was changed"))
+}

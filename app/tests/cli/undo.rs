@@ -1,0 +1,77 @@
+//! `isobox undo`: the last Promotion is taken back exactly, or nothing is.
+
+use crate::support::{assert_told, document, tool};
+use isobox_tests::{Project, User};
+
+const CHANGES: &str = "mkdir src; printf 'a\\r\\n' > src/a; chmod +x src/a; ln -sf a src/link; rm old/gone; rm tool; \
+                       mkdir tool; echo x > tool/x; chmod -x script; echo change >> README.md";
+
+fn project() -> (Project, String) {
+    let project = Project::initialised(User::Current);
+    project.git(&["config", "user.name", "Ana"]);
+    project.git(&["config", "user.email", "ana@example.org"]);
+    for (path, content) in [("old/gone", "gone"), ("tool", "a file"), ("script", "#!/bin/sh\n")] {
+        project.write(path, content);
+    }
+    project.git(&["add", "-A"]);
+    project.git(&["update-index", "--chmod=+x", "script"]);
+    project.git(&["commit", "-q", "-m", "Files"]);
+    project.git(&["checkout", "-q", "-f", "."]);
+    let task = tool(&project, CHANGES);
+    (project, task)
+}
+
+fn state(project: &Project, task: &str) -> String {
+    document(&project.isobox(&["show", "--json", task]))["promotion"]["state"].as_str().expect("a state").to_owned()
+}
+
+#[test]
+fn the_last_promotion_is_taken_back_whichever_way_it_went() {
+    for way in [&[][..], &["--index"], &["--commit"]] {
+        let (project, task) = project();
+        let head = project.git(&["rev-parse", "HEAD"]);
+        let promote = [&["promote", "--yes"], way, &[task.as_str()]].concat();
+        assert_eq!(project.isobox(&promote).code, 0);
+        let undone = project.isobox(&["undo"]);
+        assert_told(&undone, 0, &["undid the promotion of", &task]);
+        assert_eq!(project.git(&["status", "--porcelain"]), "", "{way:?}");
+        assert_eq!(project.git(&["rev-parse", "HEAD"]), head, "{way:?}");
+        assert_eq!(state(&project, &task), "not_promoted");
+        assert_told(&project.isobox(&["undo"]), 4, &["no promotion into this working tree"]);
+        assert_eq!(project.isobox(&promote).code, 0, "it can be promoted once more");
+    }
+}
+
+#[test]
+fn what_was_touched_since_is_left_alone() {
+    let (project, task) = project();
+    assert_told(&project.isobox(&["undo"]), 4, &["no promotion into this working tree"]);
+    assert_eq!(project.isobox(&["promote", "--yes", &task]).code, 0);
+    project.write("README.md", "mine\n");
+    let status = project.git(&["status", "--porcelain"]);
+    assert_told(&project.isobox(&["undo"]), 4, &["README.md", "nothing was changed"]);
+    assert_eq!(project.git(&["status", "--porcelain"]), status);
+    assert_eq!(project.read("README.md"), "mine\n");
+    assert_eq!(state(&project, &task), "promoted");
+}
+
+#[test]
+fn what_was_committed_since_is_left_to_git() {
+    let (project, task) = project();
+    assert_eq!(project.isobox(&["promote", "--yes", &task]).code, 0);
+    project.commit_all("Committed");
+    assert_told(&project.isobox(&["undo"]), 4, &["HEAD is at", "git revert"]);
+    assert_eq!(project.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_part_that_is_taken_back_waits_again() {
+    let (project, task) = project();
+    for part in ["src", "README.md"] {
+        assert_eq!(project.isobox(&["promote", "--yes", "--only", part, &task]).code, 0);
+    }
+    assert_eq!(project.isobox(&["undo"]).code, 0);
+    assert_eq!(project.read("README.md"), "hello\n");
+    let rest = project.isobox(&["promote", "--yes", &task]);
+    assert!(rest.code == 0 && rest.stdout.contains("README.md") && !rest.stdout.contains("src/a"), "{rest:?}");
+}
