@@ -126,7 +126,7 @@ fn a_recovery_that_cannot_have_what_it_compares_with_is_told_and_tried_again() {
     world.repair();
     world.recover();
     let record = &world.records()[0];
-    assert_eq!(record.artifacts.change_set.clone().expect("changes").summary.modified, 1);
+    assert_eq!(record.artifacts.change_set.expect("changes").summary.modified, 1);
     assert_eq!((record.workspace.clone(), world.records().len()), (WorkspaceFate::Disposed, 1));
     assert_nothing_is_left(&world);
 }
