@@ -1,9 +1,11 @@
 //! What packs and stores consist of. Checksums are repaired first: a fuzzer does not find them, an attacker writes them.
 
 use isobox_store_format::commit::{Commit, TRAILER_LEN, payload_length};
+use isobox_store_format::dictionary::{Dictionary, find_dictionary};
 use isobox_store_format::entry::{EntryHeader, HEADER_LEN, MAGIC, Place};
 use isobox_store_format::format_file::{FORMAT_LEN, FormatFile};
-use isobox_store_format::frame::{decode_frame, decode_payload, first_frame};
+use isobox_store_format::frame::{decode_frame, decode_payload_with, first_frame};
+use isobox_store_format::limits::MAX_DICTIONARY;
 use isobox_store_format::object::reference_to;
 use isobox_store_format::scan::{Found, Scanner};
 
@@ -41,9 +43,15 @@ fn check_header(bytes: &[u8; HEADER_LEN], place: Place) {
 }
 
 fn check_payload(header: &EntryHeader, payload: &[u8]) {
-    if let Ok(raw) = decode_payload(header, payload.to_vec()) {
-        let found = reference_to(&raw);
-        assert_eq!((found.id, found.length), (header.id, header.raw_length));
+    let dictionary = Dictionary::like(payload);
+    for dictionary in [None, Some(&dictionary)] {
+        if let Ok(raw) = decode_payload_with(header, payload.to_vec(), dictionary) {
+            let found = reference_to(&raw);
+            assert_eq!((found.id, found.length), (header.id, header.raw_length));
+        }
+    }
+    if let Ok(dictionary) = Dictionary::decode(header, payload.to_vec()) {
+        assert_eq!(Dictionary::like(dictionary.bytes()), dictionary);
     }
 }
 
@@ -80,6 +88,8 @@ pub(crate) fn pack(bytes: &[u8]) {
     let mut with_headers = bytes.to_vec();
     repair_headers(&mut with_headers);
     check_scan(&with_headers);
+    let dictionary = find_dictionary(with_headers.as_slice(), with_headers.len() as u64).expect("memory can be read");
+    assert!(dictionary.is_none_or(|dictionary| dictionary.bytes().len() as u64 <= MAX_DICTIONARY));
 }
 
 /// Gives every header in a pack the checksum that it should have, and mostly its payload's as well.

@@ -2,7 +2,8 @@
 
 use crate::block::TABLE_START;
 use crate::limits::{
-    FRAME_RAW, LARGE_FROM, MAX_BLOCK, MAX_BLOCK_RAW, MAX_COMMIT, MAX_FRAME, MAX_LARGE_RAW, MAX_PACKED_RAW,
+    FRAME_RAW, LARGE_FROM, MAX_BLOCK, MAX_BLOCK_RAW, MAX_COMMIT, MAX_DICTIONARY, MAX_FRAME, MAX_LARGE_RAW,
+    MAX_PACKED_RAW,
 };
 use crate::object::reference_to;
 use isobox_domain::content::ContentId;
@@ -30,6 +31,8 @@ pub enum EntryKind {
     Filler = 5,
     /// A reference to a large artifact: its payload is the header of the large file, which is read from `large/`.
     Large = 6,
+    /// What records of the same pack are [compressed with](crate::dictionary). No object of the store.
+    Dictionary = 7,
 }
 
 /// How the payload of an entry is stored.
@@ -42,6 +45,8 @@ pub enum Codec {
     Zstd = 1,
     /// As a table of members and one zstd frame of all their bytes.
     Block = 2,
+    /// As one zstd frame that is read with the dictionary of its pack.
+    Dictionary = 3,
 }
 
 /// Where an entry stands, which decides how long it may be.
@@ -188,6 +193,9 @@ impl EntryHeader {
                 raw <= MAX_BLOCK_RAW && (TABLE_START as u64..=MAX_BLOCK).contains(&stored)
             }
             (Place::Pack, EntryKind::Block, _) | (Place::Pack, _, Codec::Block) => false,
+            (Place::Pack, EntryKind::Record, Codec::Dictionary) => stored < raw && raw <= MAX_PACKED_RAW,
+            (Place::Pack, _, Codec::Dictionary) => false,
+            (Place::Pack, EntryKind::Dictionary, _) if raw > MAX_DICTIONARY => false,
             (Place::Pack, _, Codec::Raw) => raw == stored && raw <= MAX_PACKED_RAW,
             (Place::Pack, _, Codec::Zstd) => stored < raw && raw <= MAX_PACKED_RAW,
         }
@@ -202,13 +210,15 @@ fn kind_from(byte: u8) -> Result<EntryKind, EntryError> {
         EntryKind::Block,
         EntryKind::Filler,
         EntryKind::Large,
+        EntryKind::Dictionary,
     ];
     let known = kinds.into_iter().find(|kind| *kind as u8 == byte);
     known.ok_or(EntryError::Unknown { field: "kind", found: byte })
 }
 
 fn codec_from(byte: u8) -> Result<Codec, EntryError> {
-    let known = [Codec::Raw, Codec::Zstd, Codec::Block].into_iter().find(|codec| *codec as u8 == byte);
+    let known =
+        [Codec::Raw, Codec::Zstd, Codec::Block, Codec::Dictionary].into_iter().find(|codec| *codec as u8 == byte);
     known.ok_or(EntryError::Unknown { field: "codec", found: byte })
 }
 
@@ -262,6 +272,9 @@ mod tests {
             (EntryKind::Record, Codec::Zstd, u64::MAX, 10),
             (EntryKind::Commit, Codec::Raw, MAX_COMMIT + 1, MAX_COMMIT + 1),
             (EntryKind::Commit, Codec::Zstd, 200, 100),
+            (EntryKind::Artifact, Codec::Dictionary, 200, 100),
+            (EntryKind::Record, Codec::Dictionary, 100, 100),
+            (EntryKind::Dictionary, Codec::Raw, MAX_DICTIONARY + 1, MAX_DICTIONARY + 1),
         ];
         for (kind, codec, raw_length, stored_length) in cases {
             let bytes = EntryHeader { kind, codec, raw_length, stored_length, ..header() }.encode();

@@ -1,9 +1,11 @@
-//! zstd frames as isobox writes them, and the only ones it reads: one frame, content size and checksum, no dictionary.
+//! zstd frames as isobox writes them, and the only ones it reads: one frame, content size and checksum, and no dictionary but
+//! that of a pack.
 
+use crate::dictionary::Dictionary;
 use crate::entry::{Codec, EntryError, EntryHeader, EntryKind, le_u32};
 use crate::limits::{MAX_FRAME, MAX_PACKED_RAW, MAX_WINDOW};
 use crate::object::reference_to;
-use isobox_domain::content::ContentRef;
+use isobox_domain::content::{ContentId, ContentRef};
 use std::cell::RefCell;
 use std::io;
 use zstd::zstd_safe;
@@ -59,10 +61,25 @@ impl Compressor {
         raw: &[u8],
         reference: &ContentRef,
     ) -> io::Result<(EntryHeader, Vec<u8>)> {
-        let is_raw = matches!(kind, EntryKind::Commit | EntryKind::Large);
-        let frame = if is_raw { None } else { Some(self.frame(raw)?) };
-        let frame = frame.filter(|frame| frame.len() < raw.len());
-        let (codec, stored) = frame.map_or_else(|| (Codec::Raw, raw.to_vec()), |frame| (Codec::Zstd, frame));
+        self.entry_with(kind, raw, reference, None)
+    }
+
+    /// As [`entry_of`](Self::entry_of) in a pack with a dictionary, which serves its records.
+    pub fn entry_with(
+        &mut self,
+        kind: EntryKind,
+        raw: &[u8],
+        reference: &ContentRef,
+        dictionary: Option<&Dictionary>,
+    ) -> io::Result<(EntryHeader, Vec<u8>)> {
+        let dictionary = dictionary.filter(|_| kind == EntryKind::Record);
+        let frame = match (kind, dictionary) {
+            (EntryKind::Commit | EntryKind::Large, _) => None,
+            (_, None) => Some((Codec::Zstd, self.frame(raw)?)),
+            (_, Some(dictionary)) => Some((Codec::Dictionary, frame_with(raw, dictionary)?)),
+        };
+        let frame = frame.filter(|(_, frame)| frame.len() < raw.len());
+        let (codec, stored) = frame.unwrap_or_else(|| (Codec::Raw, raw.to_vec()));
         let header = EntryHeader {
             kind,
             codec,
@@ -77,12 +94,25 @@ impl Compressor {
 
 /// The raw bytes of an entry in a pack: checksum, lengths and digest are right, or nothing is returned.
 pub fn decode_payload(header: &EntryHeader, stored: Vec<u8>) -> Result<Vec<u8>, EntryError> {
+    decode_payload_with(header, stored, None)
+}
+
+/// As [`decode_payload`] in a pack that has this dictionary.
+pub fn decode_payload_with(
+    header: &EntryHeader,
+    stored: Vec<u8>,
+    dictionary: Option<&Dictionary>,
+) -> Result<Vec<u8>, EntryError> {
     if crc32c::crc32c(&stored) != header.payload_crc {
         return Err(EntryError::PayloadCrc);
     }
     let raw = match header.codec {
         Codec::Raw => stored,
         Codec::Zstd => decode_frame(&stored, header.raw_length)?,
+        Codec::Dictionary => {
+            let missing = EntryError::Frame { reason: "its pack has no sound dictionary" };
+            decode_checked(&stored, header.raw_length, MAX_PACKED_RAW, Some(dictionary.ok_or(missing)?.bytes()))?
+        }
         Codec::Block => return Err(EntryError::Block { reason: "it holds many objects, and is none itself" }),
     };
     let found = reference_to(&raw);
@@ -99,6 +129,10 @@ pub fn decode_frame(stored: &[u8], raw_length: u64) -> Result<Vec<u8>, EntryErro
 
 /// The `raw_length` bytes, at most `most`, of the one frame that is all of `stored`.
 pub(crate) fn decode_frame_up_to(stored: &[u8], raw_length: u64, most: u64) -> Result<Vec<u8>, EntryError> {
+    decode_checked(stored, raw_length, most, None)
+}
+
+fn decode_checked(stored: &[u8], raw_length: u64, most: u64, dictionary: Option<&[u8]>) -> Result<Vec<u8>, EntryError> {
     check_frame(stored)?;
     let announced = zstd_safe::get_frame_content_size(stored).ok().flatten();
     if raw_length > most || announced != Some(raw_length) {
@@ -106,7 +140,7 @@ pub(crate) fn decode_frame_up_to(stored: &[u8], raw_length: u64, most: u64) -> R
     }
     let damaged = EntryError::Frame { reason: "it is damaged" };
     // No more than `most`, checked above.
-    let raw = decompress(stored, raw_length as usize).map_err(|_| damaged)?;
+    let raw = decompress(stored, raw_length as usize, dictionary.unwrap_or_default()).ok_or(damaged)?;
     if raw.len() as u64 == raw_length { Ok(raw) } else { Err(damaged) }
 }
 
@@ -115,7 +149,26 @@ thread_local! {
     /// more than to compress a record.
     static COMPRESSOR: RefCell<Option<(zstd::bulk::Compressor<'static>, Vec<u8>)>> = const { RefCell::new(None) };
     /// The same, about 160 KB, for what is read.
-    static DECOMPRESSOR: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
+    static DECOMPRESSOR: RefCell<Option<zstd_safe::DCtx<'static>>> = const { RefCell::new(None) };
+    /// Working memory with the dictionary that was used last, about 200 KB: to take one in costs as much as to use it.
+    static WITH_DICTIONARY: RefCell<Option<(ContentId, zstd::bulk::Compressor<'static>)>> = const { RefCell::new(None) };
+}
+
+/// One frame with all of `raw`, to be read with `dictionary`.
+fn frame_with(raw: &[u8], dictionary: &Dictionary) -> io::Result<Vec<u8>> {
+    WITH_DICTIONARY.with_borrow_mut(|kept| {
+        let (_, compressor) = match kept.take_if(|(id, _)| id != dictionary.id()) {
+            None if kept.is_some() => kept.as_mut().expect("it is some"),
+            _ => kept.insert((*dictionary.id(), prepared_with(dictionary)?)),
+        };
+        compressor.compress(raw)
+    })
+}
+
+fn prepared_with(dictionary: &Dictionary) -> io::Result<zstd::bulk::Compressor<'static>> {
+    let mut compressor = prepared()?;
+    compressor.set_dictionary(LEVEL, dictionary.bytes())?;
+    Ok(compressor)
 }
 
 fn with_compressor<T>(
@@ -138,13 +191,15 @@ fn prepared() -> io::Result<zstd::bulk::Compressor<'static>> {
     Ok(compressor)
 }
 
-fn decompress(stored: &[u8], raw_length: usize) -> io::Result<Vec<u8>> {
+fn decompress(stored: &[u8], raw_length: usize, dictionary: &[u8]) -> Option<Vec<u8>> {
     DECOMPRESSOR.with_borrow_mut(|decompressor| {
         let decompressor = match decompressor {
             Some(decompressor) => decompressor,
-            none => none.insert(zstd::bulk::Decompressor::new()?),
+            none => none.insert(zstd_safe::DCtx::try_create()?),
         };
-        decompressor.decompress(stored, raw_length)
+        let mut raw = Vec::with_capacity(raw_length);
+        decompressor.decompress_using_dict(&mut raw, stored, dictionary).ok()?;
+        Some(raw)
     })
 }
 

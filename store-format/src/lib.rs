@@ -7,6 +7,7 @@ pub mod block;
 mod cbor;
 pub mod change_set;
 pub mod commit;
+pub mod dictionary;
 pub mod entry;
 pub mod event;
 pub mod format_file;

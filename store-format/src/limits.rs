@@ -14,6 +14,10 @@ pub const MAX_BLOCK_RAW: u64 = 4 * MIB;
 pub const MAX_MEMBERS: usize = 1 << 14;
 /// Longest payload of a block, in bytes: the longest table, and what zstd gives as its bound for [`MAX_BLOCK_RAW`].
 pub const MAX_BLOCK: u64 = 4 + 37 * MAX_MEMBERS as u64 + MAX_BLOCK_RAW + 17 * KIB;
+/// Longest dictionary, in bytes.
+pub const MAX_DICTIONARY: u64 = 16 * KIB;
+/// The dictionary of a pack ends within so many bytes from its beginning.
+pub const DICTIONARY_REACH: u64 = 64 * KIB;
 /// Longest payload of a COMMIT, in bytes.
 pub const MAX_COMMIT: u64 = 64 * KIB;
 /// Longest raw length of a large artifact, in bytes.

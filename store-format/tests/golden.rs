@@ -6,16 +6,18 @@ use isobox_domain::policy::WorkspaceKind;
 use isobox_store_format::block::{Block, BlockBuilder};
 use isobox_store_format::change_set::{ChangeSetWriter, decode_chunk, decode_index};
 use isobox_store_format::commit::{Commit, Committed, CommittedChild};
-use isobox_store_format::entry::{EntryHeader, EntryKind, Place};
+use isobox_store_format::dictionary::{Dictionary, find_dictionary};
+use isobox_store_format::entry::{EntryHeader, EntryKind, HEADER_LEN, Place};
 use isobox_store_format::event::{decode_event, encode_event};
 use isobox_store_format::format_file::{FormatFile, StoreId};
-use isobox_store_format::frame::{Compressor, decode_payload};
+use isobox_store_format::frame::{Compressor, decode_payload, decode_payload_with};
 use isobox_store_format::log::{
     Proof, SignedNote, decode_bundle, decode_leaf, decode_tile, encode_bundle, encode_leaf, encode_tile, leaf_hash,
 };
 use isobox_store_format::object::reference_to;
 use isobox_store_format::policy::{decode_policy, encode_policy};
 use isobox_store_format::record::{children, decode_record, encode_record};
+use isobox_store_format::scan::{Found, Scanner};
 use std::fs;
 use std::path::Path;
 
@@ -204,6 +206,31 @@ fn entries_keep_their_bytes() {
     assert_eq!(stored, raw, "what does not become shorter is stored as it is");
     let golden = pinned("entry-raw.bin", &[&header.encode()[..], &stored].concat());
     assert_eq!(decode_entry(&golden), (header, raw));
+}
+
+#[test]
+fn records_that_were_compressed_with_a_dictionary_are_read() {
+    let records = [0, 1].map(|n| b"{command: cargo test, path: /home/ana/app} ".repeat(2 + n));
+    let made = || {
+        let mut compressor = Compressor::new().expect("memory");
+        let dictionary = Dictionary::like(&records[0]);
+        let entry =
+            compressor.entry_with(EntryKind::Record, &records[1], &reference_to(&records[1]), Some(&dictionary));
+        let entries = dictionary.entries(&mut compressor).expect("compress").into_iter().chain(entry);
+        entries.flat_map(|(header, stored)| [&header.encode()[..], &stored].concat()).collect::<Vec<_>>()
+    };
+    let golden = pinned("pack-dictionary.bin", &earlier("pack-dictionary.bin").unwrap_or_else(made));
+    let length = golden.len() as u64;
+    let dictionary = find_dictionary(golden.as_slice(), length).expect("read").expect("a dictionary");
+    assert_eq!(dictionary.bytes(), records[0]);
+    let mut scanner = Scanner::new(golden.as_slice(), 0, length);
+    let mut found = Vec::new();
+    while let Some(Found::Entry { offset, header }) = scanner.find_next().expect("read") {
+        let start = offset as usize + HEADER_LEN;
+        let stored = golden[start..start + header.stored_length as usize].to_vec();
+        found.push(decode_payload_with(&header, stored, Some(&dictionary)).expect("decode"));
+    }
+    assert_eq!(found, [0, 0, 1].map(|n: usize| records[n].clone()));
 }
 
 // What zstd makes of some bytes may change with its version. What it once made must still be read.

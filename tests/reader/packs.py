@@ -5,12 +5,12 @@ import struct
 import zstandard
 from blake3 import blake3
 
-from cbor import need
+from cbor import Damage, need
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 HEADER = 64
 ENTRY_MAGIC = b"\xb1ISO"
-ARTIFACT, RECORD, COMMIT, BLOCK, FILLER, LARGE = 1, 2, 3, 4, 5, 6
+ARTIFACT, RECORD, COMMIT, BLOCK, FILLER, LARGE, DICTIONARY = 1, 2, 3, 4, 5, 6, 7
 MAX_FRAME = MIB + 8 * KIB
 MAX_MEMBERS = 1 << 14
 MAX_BLOCK = 4 + 37 * MAX_MEMBERS + 4 * MIB + 17 * KIB
@@ -82,8 +82,8 @@ class Header:
         need(data[4] == 1 and data[7] == 0, "a header of another version or with flags")
         self.bytes, self.kind, self.codec, self.id = data, data[5], data[6], data[8:40]
         self.raw, self.stored, self.crc = u64(data, 40), u64(data, 48), u32(data, 56)
-        need(self.kind in (ARTIFACT, RECORD, COMMIT, BLOCK, FILLER, LARGE), "an unknown kind")
-        need(self.codec in (0, 1, 2), "an unknown codec")
+        need(self.kind in (ARTIFACT, RECORD, COMMIT, BLOCK, FILLER, LARGE, DICTIONARY), "an unknown kind")
+        need(self.codec in (0, 1, 2, 3), "an unknown codec")
         need(self._fits(place), f"lengths {self.raw} and {self.stored} are not accepted")
 
     def _fits(self, place):
@@ -92,18 +92,26 @@ class Header:
             return self.kind == ARTIFACT and self.codec == 1 and MIB <= self.raw <= 64 * GIB and self.stored <= frames * MAX_FRAME
         if self.kind == BLOCK or self.codec == 2:
             return self.kind == BLOCK and self.codec == 2 and self.raw <= 4 * MIB and 4 <= self.stored <= MAX_BLOCK
+        if self.kind == DICTIONARY and self.raw > 16 * KIB:
+            return False
+        if self.codec == 3:
+            return self.kind == RECORD and self.stored < self.raw <= MIB
         if self.codec == 1:
             return self.kind not in (COMMIT, LARGE) and self.stored < self.raw <= MIB
         limit = {COMMIT: 64 * KIB, LARGE: HEADER}.get(self.kind, MIB)
         return self.raw == self.stored <= limit and (self.kind != LARGE or self.raw == HEADER)
 
-    def open(self, payload):
-        """The raw bytes of an entry in a pack."""
+    def open(self, payload, dictionary=None):
+        """The raw bytes of an entry in a pack that has this dictionary."""
         need(crc32c(payload) == self.crc, "a payload with a wrong CRC")
         raw = payload
         if self.codec == 1:
             need(frame_length(payload) == len(payload), "something behind the frame")
             raw = read_frame(payload)
+        if self.codec == 3:
+            need(dictionary is not None, "a record without the dictionary of its pack")
+            need(frame_length(payload) == len(payload), "something behind the frame")
+            raw = read_frame(payload, dictionary=dictionary)
         need(len(raw) == self.raw and ident(raw) == self.id, "raw bytes of another id or length")
         return raw
 
@@ -149,13 +157,35 @@ def frame_length(data):
     return at + 4
 
 
-def read_frame(data, most=MIB):
+def find_dictionary(data):
+    """The dictionary that a pack begins with, or None."""
+    data, at = data[:64 * KIB], 0
+    while (at := data.find(ENTRY_MAGIC, at)) >= 0:
+        try:
+            header = Header(data[at:at + HEADER], "pack")
+        except Damage:
+            at += 1
+            continue
+        end = at + HEADER + header.stored
+        if header.kind != DICTIONARY or end > len(data):
+            return None
+        try:
+            raw = header.open(data[at + HEADER:end])
+            need(raw[:4] != b"\x37\xa4\x30\xec", "a dictionary of another kind")
+            return raw
+        except Damage:
+            at = end
+    return None
+
+
+def read_frame(data, most=MIB, dictionary=None):
     """The raw bytes of one frame, at most `most`; zstandard checks the frame's own checksum."""
     parameters = zstandard.get_frame_parameters(data)
     need(parameters.content_size <= most, "a frame that is too large")
     need(data[4] >> 5 & 1 or parameters.window_size <= 8 * MIB, "a window of more than 8 MiB")
     try:
-        raw = zstandard.ZstdDecompressor(max_window_size=8 * MIB).decompress(data, max_output_size=most)
+        content = dictionary and zstandard.ZstdCompressionDict(dictionary, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+        raw = zstandard.ZstdDecompressor(dict_data=content, max_window_size=8 * MIB).decompress(data, max_output_size=most)
     except zstandard.ZstdError as error:
         need(False, f"a frame that is damaged: {error}")
     need(len(raw) == parameters.content_size, "a frame of another length than it says")

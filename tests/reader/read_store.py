@@ -71,6 +71,7 @@ class Store:
         if expected is None:
             data = self._without_unwritten_tail(data)
         pending, at, is_certain, has_blocks, spans = [], 0, True, False, []
+        dictionary = packs.find_dictionary(data)
         while at < len(data):
             header = self._header(data, at)
             if header is None and is_torn(data, at):
@@ -90,7 +91,7 @@ class Store:
                 members = self.check(subject, header.members, payload) or []
                 self._admit_members(members, self.objects if is_certain else self.unsure)
                 continue
-            raw = self.check(subject, header.open, payload)
+            raw = self.check(subject, header.open, payload, dictionary)
             if header.kind == packs.COMMIT and raw is not None:
                 commit = self.check(subject, self._commit, raw)
                 if commit:
@@ -98,7 +99,7 @@ class Store:
                     spans.append((at, commit.span))
                     self._admit(pending)
                     pending = []
-            elif raw is not None and header.kind != packs.FILLER:
+            elif raw is not None and header.kind not in (packs.FILLER, packs.DICTIONARY):
                 pending.append((header, raw))
             at = end
         self.has_blocks |= has_blocks

@@ -11,6 +11,7 @@ use isobox_domain::content::ContentId;
 use isobox_domain::timestamp::Timestamp;
 use isobox_ports::StoreError;
 use isobox_store_format::commit::Commit;
+use isobox_store_format::dictionary::{Dictionary, find_dictionary};
 use isobox_store_format::entry::{EntryHeader, EntryKind, HEADER_LEN};
 use isobox_store_format::frame::Compressor;
 use isobox_store_format::limits::{LANES, MAX_COMMIT, MAX_PACK};
@@ -60,6 +61,8 @@ pub(crate) struct Lane<'a> {
     sealed: Vec<ContentId>,
     /// What the current put appended; `None` where that is not all in the file that was there before, or too much to tell.
     appended: Option<Vec<(ContentId, u64, EntryKind)>>,
+    /// The dictionary of the file, once it was looked for.
+    dictionary: Option<Option<Dictionary>>,
     _lock: Lock,
 }
 
@@ -104,6 +107,7 @@ impl<'a> Lane<'a> {
             last: tail.last().or(known.sealed_end),
             sealed: Vec::new(),
             appended: Some(Vec::new()),
+            dictionary: None,
             _lock: lock,
         };
         lane.settle(&tail, expected).map_err(failed("prepare lane", &subject))?;
@@ -145,12 +149,42 @@ impl<'a> Lane<'a> {
     }
 
     fn try_append(&mut self, header: &EntryHeader, stored: &[u8]) -> io::Result<()> {
-        // Room for the COMMIT is always left, so that it never has to go to a pack of its own.
-        if self.end > 0 && (self.end + header.entry_length() + COMMIT_ROOM > MAX_PACK || self.entries >= MAX_ENTRIES) {
+        self.make_room(header.entry_length())?;
+        self.push(header, stored)
+    }
+
+    /// Makes sure that the next entry, of at most `length` bytes, has room. Room for the COMMIT is always left, so that it
+    /// never has to go to a pack of its own.
+    fn make_room(&mut self, length: u64) -> io::Result<()> {
+        if self.end > 0 && (self.end + length + COMMIT_ROOM > MAX_PACK || self.entries >= MAX_ENTRIES) {
             let id = self.seal()?;
             self.sealed.push(id);
         }
-        self.push(header, stored)
+        Ok(())
+    }
+
+    /// Lets a file that has nothing yet begin with a dictionary for records like `sample`.
+    pub(crate) fn begin_like(&mut self, sample: &[u8], compressor: &mut Compressor) -> Result<(), StoreError> {
+        if self.end > 0 {
+            return Ok(());
+        }
+        let dictionary = Dictionary::like(sample);
+        let begun = dictionary
+            .entries(compressor)
+            .and_then(|entries| entries.iter().try_for_each(|(header, stored)| self.push(header, stored)));
+        begun.map_err(failed("append to lane", self.shown()))?;
+        self.dictionary = Some(Some(dictionary));
+        Ok(())
+    }
+
+    /// The dictionary of the file to which the next entry goes, if that has at most `length` bytes.
+    pub(crate) fn dictionary_for(&mut self, length: u64) -> Result<Option<&Dictionary>, StoreError> {
+        let found = self.make_room(length).and_then(|()| match self.dictionary.take() {
+            Some(found) => Ok(found),
+            None => find_dictionary(&self.file, self.start),
+        });
+        let found = found.map_err(failed("read lane", self.shown()))?;
+        Ok(self.dictionary.insert(found).as_ref())
     }
 
     fn push(&mut self, header: &EntryHeader, stored: &[u8]) -> io::Result<()> {
@@ -225,6 +259,7 @@ impl<'a> Lane<'a> {
         let id = seal_file(self.layout, self.number, &self.file, Flush::First)?;
         self.file = open_lane(&self.layout.lanes, self.number)?;
         (self.start, self.end, self.entries, self.appended) = (0, 0, 0, None);
+        self.dictionary = Some(None);
         Ok(id)
     }
 

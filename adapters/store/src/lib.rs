@@ -30,6 +30,7 @@ mod object_store;
 mod open_attempts;
 mod output;
 mod owner;
+mod pack_dictionary;
 mod pack_scan;
 mod probe;
 mod publish;

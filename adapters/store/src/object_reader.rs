@@ -6,8 +6,9 @@ use crate::store::Shared;
 use isobox_domain::content::ContentId;
 use isobox_ports::Cause;
 use isobox_store_format::block::Block;
-use isobox_store_format::entry::{EntryHeader, EntryKind, Place};
-use isobox_store_format::frame::decode_payload;
+use isobox_store_format::dictionary::Dictionary;
+use isobox_store_format::entry::{Codec, EntryHeader, EntryKind, Place};
+use isobox_store_format::frame::decode_payload_with;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
@@ -48,7 +49,10 @@ impl Shared {
         if location.is_member {
             return self.read_member(id, location);
         }
-        read_entry(&location.pack.open(&self.layout)?, id, location)
+        read_entry(&location.pack.open(&self.layout)?, id, location, |file| {
+            let mut recent = self.recent_dictionaries.lock().unwrap_or_else(PoisonError::into_inner);
+            recent.find(location.pack, file)
+        })
     }
 
     fn read_member(&self, id: &ContentId, location: Location) -> io::Result<Result<Vec<u8>, Cause>> {
@@ -83,12 +87,20 @@ impl Shared {
 }
 
 /// The raw bytes of `id`, which stands for itself at `location` in `file`, verified; or what is wrong with what stands there.
-pub(crate) fn read_entry(file: &File, id: &ContentId, location: Location) -> io::Result<Result<Vec<u8>, Cause>> {
+/// `dictionary` finds that of the file.
+pub(crate) fn read_entry(
+    file: &File,
+    id: &ContentId,
+    location: Location,
+    dictionary: impl FnOnce(&File) -> io::Result<Option<Arc<Dictionary>>>,
+) -> io::Result<Result<Vec<u8>, Cause>> {
     let header = read_header(file, location.offset, Place::Pack)?;
     let header = header.filter(|header| location.kind == EntryKind::Large || header.id == *id);
     let Some(header) = header else { return Ok(Err("its header is damaged".into())) };
     let payload = unless_cut_off(read_payload(file, location.offset, &header))?;
-    Ok(payload.and_then(|payload| decode_payload(&header, payload).map_err(Cause::from)))
+    let dictionary = if header.codec == Codec::Dictionary { dictionary(file)? } else { None };
+    let decode = |payload| decode_payload_with(&header, payload, dictionary.as_deref());
+    Ok(payload.and_then(|payload| decode(payload).map_err(Cause::from)))
 }
 
 /// A table may tell of more than its file has: one that was cut off since is damaged there.

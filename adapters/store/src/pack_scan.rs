@@ -82,7 +82,7 @@ impl<'a> PackScan<'a> {
         let (pack, kind, is_certain) = (self.pack, header.kind, self.is_certain);
         let location = Location { pack, offset, kind, is_certain, is_member: false };
         match header.kind {
-            EntryKind::Filler => Ok(None),
+            EntryKind::Filler | EntryKind::Dictionary => Ok(None),
             EntryKind::Artifact | EntryKind::Record => Ok(Some(Step::Entry(header.id, location))),
             EntryKind::Large => self.reference(offset, header, location),
             EntryKind::Commit => self.commit(offset, header).map(Some),

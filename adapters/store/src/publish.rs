@@ -8,6 +8,7 @@ use crate::large_place::place_large;
 use crate::layout::Layout;
 use crate::locks::{lock_for_put, lock_lane, lock_record};
 use crate::object_reader::read_entry;
+use crate::pack_dictionary::find_in;
 use crate::room::give_back;
 use crate::staging::{REMEMBERED, StagedLarge, Staging, hold};
 use crate::steps::step;
@@ -18,9 +19,10 @@ use isobox_domain::record::TaskRecord;
 use isobox_domain::timestamp::Timestamp;
 use isobox_ports::{Cause, StoreError, StoreErrorKind};
 use isobox_store_format::commit::{Commit, Committed, CommittedChild};
-use isobox_store_format::entry::{EntryHeader, EntryKind};
+use isobox_store_format::entry::{EntryHeader, EntryKind, HEADER_LEN};
 use isobox_store_format::format_file::StoreId;
 use isobox_store_format::frame::Compressor;
+use isobox_store_format::limits::MAX_PACK;
 use isobox_store_format::object::reference_to;
 use isobox_store_format::record::{Child, EncodedRecord, children, encode_record};
 use std::collections::HashSet;
@@ -144,6 +146,10 @@ impl<'a> Put<'a> {
         reference: &ContentRef,
     ) -> Result<Vec<CommittedChild>, StoreError> {
         let record = reference.id;
+        // Of a put that fills packs, the record may go to another one than the dictionary, and be pruned while that stays.
+        if staging.length() < MAX_PACK / 2 {
+            self.lane.begin_like(&encoded.bytes, &mut self.compressor)?;
+        }
         let direct = children(&encoded.bytes).map_err(|e| damaged("read back record", record.to_string(), e))?;
         let mut missing: HashSet<ContentId> = direct.iter().map(|child| child.reference.id).collect();
         for large in staging.large() {
@@ -201,7 +207,8 @@ impl<'a> Put<'a> {
     }
 
     fn add_record(&mut self, bytes: &[u8], reference: &ContentRef) -> Result<(), StoreError> {
-        let entry = self.compressor.entry_of(EntryKind::Record, bytes, reference);
+        let dictionary = self.lane.dictionary_for((HEADER_LEN + bytes.len()) as u64)?;
+        let entry = self.compressor.entry_with(EntryKind::Record, bytes, reference, dictionary);
         let (header, stored) = entry.map_err(failed("compress", "a record"))?;
         self.lane.append(&header, &stored, &header.id)
     }
@@ -242,7 +249,7 @@ impl<'a> Put<'a> {
 
     fn read(&self, id: &ContentId, location: Location) -> io::Result<Result<Vec<u8>, Cause>> {
         match location.pack == Pack::Lane(self.lane.number()) && !location.is_member {
-            true => read_entry(self.lane.file(), id, location),
+            true => read_entry(self.lane.file(), id, location, |file| Ok(find_in(file)?.map(Arc::new))),
             false => self.store.read_object(id, location),
         }
     }

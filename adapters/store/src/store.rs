@@ -4,6 +4,7 @@ use crate::error::failed;
 use crate::index::{Index, Location, MOST_LOOKS};
 use crate::layout::Layout;
 use crate::object_reader::RecentBlocks;
+use crate::pack_dictionary::RecentDictionaries;
 use isobox_domain::content::ContentId;
 use isobox_ports::StoreError;
 use std::io;
@@ -25,6 +26,7 @@ pub(crate) struct Shared {
     pub(crate) layout: Layout,
     index: Mutex<Index>,
     pub(crate) recent_blocks: Mutex<RecentBlocks>,
+    pub(crate) recent_dictionaries: Mutex<RecentDictionaries>,
     last_lane: AtomicU8,
 }
 
@@ -52,8 +54,8 @@ impl FsTaskStore {
     }
 
     fn new(layout: Layout) -> Self {
-        let (index, recent_blocks, last_lane) = Default::default();
-        Self { shared: Arc::new(Shared { layout, index, recent_blocks, last_lane }) }
+        let (index, recent_blocks, recent_dictionaries, last_lane) = Default::default();
+        Self { shared: Arc::new(Shared { layout, index, recent_blocks, recent_dictionaries, last_lane }) }
     }
 }
 

@@ -10,9 +10,10 @@ use isobox_ports::{Archiver, Attempts, ObjectStore, RecordLog, Role, StoreErrorK
 use isobox_store::{FsArchive, FsTaskStore};
 use isobox_store_format::archive::{Archive, ArchiveWriter, Head, Section};
 use isobox_store_format::commit::Commit;
+use isobox_store_format::dictionary::find_dictionary;
 use isobox_store_format::entry::{EntryHeader, EntryKind, HEADER_LEN};
 use isobox_store_format::event::encode_event;
-use isobox_store_format::frame::decode_payload;
+use isobox_store_format::frame::decode_payload_with;
 use isobox_store_format::object::reference_to;
 use isobox_store_format::record::encode_record;
 use proptest::prelude::*;
@@ -105,10 +106,11 @@ fn uncompressed(records: &Path) -> TempDir {
     let [from, to] = [records, copy.path()].map(|records| records.join("store"));
     fs::copy(from.join("FORMAT"), to.join("FORMAT")).unwrap();
     let pack = fs::read(from.join("lanes/lane-00.pack")).unwrap();
+    let dictionary = find_dictionary(pack.as_slice(), pack.len() as u64).unwrap();
     let (mut raw_pack, mut start, mut previous) = (Vec::new(), 0, None);
     for (at, header) in support::entries(&pack) {
         let stored = pack[at + HEADER_LEN..at + header.entry_length() as usize].to_vec();
-        let mut raw = decode_payload(&header, stored).unwrap();
+        let mut raw = decode_payload_with(&header, stored, dictionary.as_ref()).unwrap();
         if header.kind == EntryKind::Commit {
             let span = (raw_pack.len() - start) as u64;
             raw = Commit { span, previous, ..Commit::decode(&raw).unwrap() }.encode().unwrap();

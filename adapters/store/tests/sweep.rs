@@ -138,7 +138,7 @@ fn nothing_goes_while_the_bytes_of_a_record_that_stays_are_missing() {
 /// Takes the entry of `id` out of a pack, so that nothing is damaged there and its COMMIT stays.
 fn cut_out(pack: &Path, id: &ContentId) {
     let mut bytes = fs::read(pack).unwrap();
-    let (at, header) = support::entries(&bytes).into_iter().find(|(_, header)| header.id == *id).unwrap();
+    let (at, header) = support::objects(&bytes).into_iter().find(|(_, header)| header.id == *id).unwrap();
     bytes.drain(at..at + header.entry_length() as usize);
     fs::write(pack, bytes).unwrap();
 }

@@ -7,6 +7,7 @@ use crate::index::{Pack, readable};
 use crate::large_reader::{find_large, large_header};
 use crate::layout::Layout;
 use crate::locks::lock_for_removal;
+use crate::pack_dictionary::{PackDictionary, find_in};
 use crate::pack_scan::{read_payload, read_table};
 use crate::random::random_name;
 use crate::steps::step;
@@ -14,8 +15,9 @@ use crate::store::FsTaskStore;
 use isobox_domain::content::ContentId;
 use isobox_ports::{FindContent, MendMode, MendedFile, StoreError};
 use isobox_store_format::block::{Block, BlockBuilder};
-use isobox_store_format::entry::{EntryHeader, EntryKind, HEADER_LEN};
-use isobox_store_format::frame::{Compressor, decode_payload};
+use isobox_store_format::entry::{Codec, EntryHeader, EntryKind, HEADER_LEN};
+use isobox_store_format::frame::Compressor;
+use isobox_store_format::object::reference_to;
 use isobox_store_format::scan::{Found, Scanner};
 use std::collections::HashSet;
 use std::fs::File;
@@ -46,7 +48,9 @@ impl Compressors {
 /// Whether an entry is as it was written, or of a kind that nothing could be taken from elsewhere for.
 fn is_sound(file: &File, offset: u64, header: &EntryHeader) -> io::Result<bool> {
     Ok(match header.kind {
-        EntryKind::Artifact | EntryKind::Record => decode_payload(header, read_payload(file, offset, header)?).is_ok(),
+        EntryKind::Artifact | EntryKind::Record | EntryKind::Dictionary => {
+            PackDictionary::of(file).decode(header, read_payload(file, offset, header)?)?.is_ok()
+        }
         EntryKind::Block => Block::decode(header, &read_payload(file, offset, header)?)
             .is_ok_and(|block| block.members().all(|(_, raw)| raw.is_ok())),
         _ => true,
@@ -123,8 +127,14 @@ impl FsTaskStore {
         if header.kind == EntryKind::Block {
             return self.block(file, offset, header, find, &mut compressors.solid);
         }
-        let Some(raw) = self.whole_copy(&header.id, header.kind, header.raw_length, find)? else { return Ok(None) };
-        let (again, stored) = compressors.each.entry(header.kind, &raw)?;
+        let dictionary = find_in(file)?;
+        let raw = match header.kind {
+            EntryKind::Dictionary => dictionary.as_ref().map(|dictionary| dictionary.bytes().to_vec()),
+            kind => self.whole_copy(&header.id, kind, header.raw_length, find)?,
+        };
+        let Some(raw) = raw else { return Ok(None) };
+        let used = dictionary.as_ref().filter(|_| header.codec == Codec::Dictionary);
+        let (again, stored) = compressors.each.entry_with(header.kind, &raw, &reference_to(&raw), used)?;
         Ok((again == *header).then_some(stored))
     }
 

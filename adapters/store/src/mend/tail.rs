@@ -4,11 +4,12 @@
 use super::staged::Staged;
 use crate::index::Pack;
 use crate::layout::Layout;
+use crate::pack_dictionary::PackDictionary;
 use crate::pack_scan::{PackScan, Step, read_header, read_payload};
 use isobox_domain::content::ContentId;
 use isobox_store_format::block::BlockBuilder;
 use isobox_store_format::entry::{EntryHeader, Place};
-use isobox_store_format::frame::{Compressor, decode_payload};
+use isobox_store_format::frame::Compressor;
 use isobox_store_format::limits::MAX_PACK;
 use std::fs::File;
 use std::io::{self, Write};
@@ -50,10 +51,10 @@ fn sound_tail(layout: &Layout, pack: &Staged) -> io::Result<Vec<Entry>> {
             Step::Block { .. } => {}
         }
     }
-    let mut sound = Vec::new();
+    let (mut sound, mut dictionary) = (Vec::new(), PackDictionary::of(file));
     for (id, offset) in loose {
         let Some(header) = read_header(file, offset, Place::Pack)? else { continue };
-        if decode_payload(&header, read_payload(file, offset, &header)?).is_ok() {
+        if dictionary.decode(&header, read_payload(file, offset, &header)?)?.is_ok() {
             sound.push((id, offset, header));
         }
     }
@@ -62,13 +63,14 @@ fn sound_tail(layout: &Layout, pack: &Staged) -> io::Result<Vec<Entry>> {
 
 fn write_blocks(mut to: &File, from: &File, entries: &[Entry]) -> io::Result<()> {
     let (mut block, mut compressor) = (BlockBuilder::default(), Compressor::new()?);
+    let mut dictionary = PackDictionary::of(from);
     let mut emit = |block: &mut BlockBuilder| {
         let (header, stored) = block.finish(&mut compressor)?;
         to.write_all(&header.encode())?;
         to.write_all(&stored)
     };
     for (id, offset, header) in entries {
-        let raw = decode_payload(header, read_payload(from, *offset, header)?).map_err(io::Error::other)?;
+        let raw = dictionary.decode(header, read_payload(from, *offset, header)?)?.map_err(io::Error::other)?;
         let is_over = block.raw_length() + raw.len() > BLOCK || !block.has_room(raw.len());
         if is_over && !block.is_empty() {
             emit(&mut block)?;

@@ -99,7 +99,7 @@ impl<'a> PackStat<'a> {
         match header.kind {
             EntryKind::Commit => return self.commit(offset, header),
             EntryKind::Block => return self.block(offset, &header),
-            EntryKind::Filler => self.found.header_bytes += header.entry_length(),
+            EntryKind::Filler | EntryKind::Dictionary => self.found.header_bytes += header.entry_length(),
             EntryKind::Artifact | EntryKind::Record | EntryKind::Large => {
                 if self.span.len() >= REMEMBERED {
                     self.settle(|_| Class::There(ContentKind::File));

@@ -6,6 +6,7 @@ use super::span::Span;
 use crate::error::failed;
 use crate::index::{Pack, readable};
 use crate::lane_tail::{Tail, end_to_read, find_tail};
+use crate::pack_dictionary::PackDictionary;
 use crate::pack_scan::{read_commit, read_payload};
 use crate::store::FsTaskStore;
 use isobox_domain::content::ContentId;
@@ -14,7 +15,6 @@ use isobox_ports::{RecordLog, StoreError};
 use isobox_store_format::commit::{Commit, Committed};
 use isobox_store_format::entry::{EntryHeader, EntryKind};
 use isobox_store_format::event::decode_event;
-use isobox_store_format::frame::decode_payload;
 use isobox_store_format::scan::{Found, Scanner};
 use std::fs::File;
 use std::io;
@@ -28,6 +28,7 @@ pub(super) struct PackCheck<'a> {
     pub(super) how: Thoroughness,
     pub(super) pack: Pack,
     pub(super) file: &'a File,
+    dictionary: PackDictionary<'a>,
     shown: String,
     pub(super) found: Verification,
     pub(super) span: Span,
@@ -43,7 +44,8 @@ impl<'a> PackCheck<'a> {
         let shown = pack.shown(&store.shared.layout).to_string();
         let found = Verification { packs: 1, ..Verification::default() };
         let (span, runs, lost, hurt) = (Span::default(), Vec::new(), Vec::new(), Vec::new());
-        Self { store, how, pack, file, shown, found, span, runs, lost, hurt, settled: 0 }
+        let dictionary = PackDictionary::of(file);
+        Self { store, how, pack, file, dictionary, shown, found, span, runs, lost, hurt, settled: 0 }
     }
 
     /// Checks everything; `advance` is told of bytes that were gone through.
@@ -116,7 +118,7 @@ impl<'a> PackCheck<'a> {
             EntryKind::Commit => return self.commit(offset, header),
             EntryKind::Large => return self.large(offset, header).map_err(read),
             EntryKind::Block => return self.block(offset, header).map_err(read),
-            EntryKind::Filler => {}
+            EntryKind::Filler | EntryKind::Dictionary => {}
             EntryKind::Artifact | EntryKind::Record => self.span.add(header.id, header.kind),
         }
         if self.how.takes(&header.id) {
@@ -127,9 +129,11 @@ impl<'a> PackCheck<'a> {
 
     fn content(&mut self, offset: u64, header: &EntryHeader) -> io::Result<()> {
         let payload = read_payload(self.file, offset, header)?;
-        match decode_payload(header, payload) {
+        // There are two dictionaries, and nothing refers to them.
+        let object = (header.kind != EntryKind::Dictionary).then_some(header.id);
+        match self.dictionary.decode(header, payload)? {
             Ok(raw) => self.has_read(raw.len() as u64),
-            Err(error) => self.damaged(offset, error.to_string(), Some(header.id)),
+            Err(error) => self.damaged(offset, error.to_string(), object),
         }
         Ok(())
     }

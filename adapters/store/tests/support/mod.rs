@@ -38,6 +38,13 @@ pub(crate) fn entries(bytes: &[u8]) -> Vec<(usize, EntryHeader)> {
     found
 }
 
+/// The same without dictionaries, which have the bytes of a record but are none.
+pub(crate) fn objects(bytes: &[u8]) -> Vec<(usize, EntryHeader)> {
+    let mut found = entries(bytes);
+    found.retain(|(_, header)| header.kind != EntryKind::Dictionary);
+    found
+}
+
 /// Flips a bit in every stored copy of the object `id`.
 pub(crate) fn damage(records: &Path, id: &ContentId) {
     let hex = id.to_hex();
@@ -46,7 +53,7 @@ pub(crate) fn damage(records: &Path, id: &ContentId) {
         return flip(&large, fs::metadata(&large).unwrap().len() as usize / 2);
     }
     for pack in packs(records) {
-        let copies = entries(&fs::read(&pack).unwrap());
+        let copies = objects(&fs::read(&pack).unwrap());
         copies.iter().filter(|(_, header)| header.id == *id).for_each(|(at, _)| flip(&pack, at + HEADER_LEN));
         let blocks = copies.iter().filter(|(at, header)| {
             header.kind == EntryKind::Block && has_member(&fs::read(&pack).unwrap(), *at, header, id)
