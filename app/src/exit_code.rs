@@ -1,5 +1,6 @@
 //! The exit codes of isobox: the one table that the program, its help and its documentation share.
 
+use isobox_domain::limit::ExceededLimit;
 use isobox_domain::outcome::{Exit, Outcome};
 use isobox_domain::record::TaskRecord;
 
@@ -37,14 +38,26 @@ impl ExitCode {
     }
 
     /// The code with which `wait` passes on how an attempt ended, as far as its record says.
-    pub(crate) const fn of_record(record: &TaskRecord) -> Self {
+    pub(crate) fn of_record(record: &TaskRecord) -> Self {
         match (record.outcome, record.exit) {
             (Outcome::PreparationFailure | Outcome::ResultCaptureFailure, _) => Self::ISOBOX_FAILED,
-            (Outcome::LimitExceeded, _) => Self::TIME_LIMIT,
+            (Outcome::LimitExceeded, Some(exit)) => Self::of_limit(record.exceeded.first(), exit),
+            (Outcome::LimitExceeded, None) => Self::TIME_LIMIT,
             (_, Some(exit)) => Self::of_workload(exit),
             (Outcome::LaunchFailure, None) => Self::NOT_EXECUTABLE,
             (Outcome::Success | Outcome::WorkloadCommandExit, None) => Self::SUCCESS,
             (Outcome::Interruption, None) => Self::of_signal(15),
+        }
+    }
+
+    /// The code for a workload that ended with `exit` because of a limit. One that a limit ended has not succeeded, whatever
+    /// its own process made of the end of the others.
+    pub(crate) fn of_limit(exceeded: Option<&ExceededLimit>, exit: Exit) -> Self {
+        const SIGKILL: u8 = 9;
+        match exceeded.map(|exceeded| exceeded.limit) {
+            Some(limit) if limit.is_of_time() => Self::TIME_LIMIT,
+            _ if exit == Exit::Code(0) => Self::of_signal(SIGKILL),
+            _ => Self::of_workload(exit),
         }
     }
 
@@ -63,11 +76,14 @@ pub(crate) const TABLE: [(&str, &str); 12] = [
     ("4", "promotion refused: HEAD moved, conflict, dirty target, nothing to promote, not confirmed"),
     ("5", "task not found or ambiguous"),
     ("6", "task store missing, locked, full or damaged"),
-    ("124", "run, tool: a time limit ended the workload"),
+    ("124", "run, tool: a limit of time (time, idle_time, cpu_time) ended the workload"),
     ("125", "run, tool: isobox itself refused or failed before or around the workload, whatever the reason"),
     ("126", "run, tool: the command is not executable; wait: it could not be started"),
     ("127", "run, tool: the command was not found"),
-    ("128+n", "run, tool: the workload died of signal n, or isobox received it and ended the workload"),
+    (
+        "128+n",
+        "run, tool: the workload died of signal n, or isobox received it and ended the workload; 137 where a limit of memory did",
+    ),
 ];
 
 /// Where in the table begins what only commands around a workload end with.

@@ -14,6 +14,7 @@ pub mod fact;
 pub mod finding;
 pub mod git_oid;
 pub mod import;
+pub mod limit;
 pub mod listing;
 pub mod log;
 pub mod masking;

@@ -27,7 +27,8 @@ pub use values::Value;
 pub use written::{Widening, WrittenPolicy};
 
 use crate::content::ContentId;
-use crate::enforcement::ControlReport;
+use crate::enforcement::{Control, ControlReport};
+use crate::limit::{LimitReport, Limits, sum_up};
 use crate::preflight::PreflightRule;
 
 /// An isolation provider.
@@ -240,6 +241,8 @@ pub struct SandboxPolicy {
     pub unsafe_overrides: Vec<UnsafeOverride>,
     /// What stays hidden, and what cannot be changed.
     pub files: FileRules,
+    /// What it may use up.
+    pub limits: Limits,
 }
 
 impl Default for SandboxPolicy {
@@ -256,6 +259,7 @@ impl Default for SandboxPolicy {
             require: Requirements::default(),
             unsafe_overrides: Vec::new(),
             files: FileRules::default(),
+            limits: Limits::NONE,
         }
     }
 }
@@ -277,6 +281,8 @@ pub struct EffectivePolicy {
     pub exposures: Vec<Exposure>,
     /// Why `auto` took this backend. `None` if it was named, or nobody kept it.
     pub why_this_backend: Option<String>,
+    /// Each limit that was asked for once, in the order of [`Limit::ALL`](crate::limit::Limit::ALL).
+    pub limits: Vec<LimitReport>,
 }
 
 impl EffectivePolicy {
@@ -285,6 +291,25 @@ impl EffectivePolicy {
     pub fn with_workspace(mut self, kind: WorkspaceKind) -> Self {
         self.limitations.extend(kind.difference().map(str::to_owned));
         Self { workspace: Some(kind), ..self }
+    }
+
+    /// What is required of limits and not enforced; `None` if nothing is.
+    pub fn unmet_limits(&self) -> Option<Unmet> {
+        let required = Requirement::Control(Control::Limits);
+        let report = self.controls.iter().find(|report| report.control == Control::Limits)?;
+        let is_unmet = self.asked.require.as_slice().contains(&required) && !report.enforcement.is_enforced();
+        let enforcement = report.enforcement.clone();
+        is_unmet.then_some(Unmet { backend: self.backend, requirement: required, enforcement })
+    }
+
+    /// The same with what is in force of the limits, which the control of that name sums up.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Vec<LimitReport>) -> Self {
+        let summed_up = sum_up(&limits);
+        if let Some(report) = self.controls.iter_mut().find(|report| report.control == Control::Limits) {
+            *report = summed_up;
+        }
+        Self { limits, ..self }
     }
 }
 

@@ -6,6 +6,7 @@ pub use shown_command::{ShownCommand, shown_word};
 
 use crate::change::ChangeSetRef;
 use crate::content::{ContentId, ContentRef};
+use crate::limit::ExceededLimit;
 use crate::outcome::{Exit, Outcome, ResourceUsage};
 use crate::policy::EffectivePolicy;
 use crate::probe::ProbeResult;
@@ -148,6 +149,8 @@ pub struct TaskRecord {
     pub parents: Vec<ContentId>,
     /// Attacks from inside a Sandbox of this policy, tried before the workload was started; empty if none were asked for.
     pub probes: Vec<ProbeResult>,
+    /// Limits that the workload ran into, the one that decided the outcome first.
+    pub exceeded: Vec<ExceededLimit>,
     /// Extensions by name, kept byte for byte.
     pub extensions: Vec<(String, Vec<u8>)>,
 }

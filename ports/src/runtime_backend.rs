@@ -2,6 +2,7 @@
 
 use crate::{CallerTerminal, Cause, Content, Exposed, OverlayKind, TerminalRequest, WorkspaceMount};
 use isobox_domain::command::WorkloadCommand;
+use isobox_domain::limit::{ExceededLimit, LimitReport, Limits};
 use isobox_domain::outcome::{Exit, ResourceUsage};
 use isobox_domain::policy::{BackendName, Capabilities, EffectivePolicy};
 use isobox_domain::repo_path::RepoPath;
@@ -18,6 +19,8 @@ pub struct LaunchRequest<'a> {
     pub mount: &'a WorkspaceMount,
     /// Where in the Workspace the command starts; `None` at its root.
     pub working_directory: Option<&'a RepoPath>,
+    /// What the attempt is called, for what a backend has to name on the host: letters, digits and hyphens.
+    pub name: &'a str,
     /// The caller's own PATH, for a policy that inherits it.
     pub caller_path: Option<&'a [u8]>,
     /// The terminal that the workload gets; `None` gives it none.
@@ -84,6 +87,8 @@ pub struct Ending {
     pub cause: EndCause,
     /// What it used.
     pub usage: ResourceUsage,
+    /// Limits that it ran into, the one that ended it first. `cause` says how its process ended all the same.
+    pub exceeded: Vec<ExceededLimit>,
     /// Processes that were still there when the command's own had ended, and were killed. `None` if nobody counted.
     pub killed_processes: Option<u64>,
 }
@@ -137,12 +142,18 @@ pub struct SupervisionError {
 ///   keys arrive there as they are typed, and what it shows is its standard output. It has the size of the caller's at all
 ///   times. Without one, it has no controlling terminal.
 /// - When isobox dies, the workload dies.
+/// - A limit of the policy holds as its report says: a workload that exceeds one that is enforced is ended, or refused what
+///   goes beyond, and `Ending::exceeded` names it wherever that can be known. Without limits, nothing is made for them.
 pub trait RuntimeBackend: Send + Sync {
     /// Which backend this is.
     fn name(&self) -> BackendName;
 
     /// What it enforces on this machine, found by trying.
     fn capabilities(&self) -> Capabilities;
+
+    /// What it would enforce of `asked`, found without making anything: a report for each limit but `output`, which is kept by
+    /// whoever keeps the output, in their order.
+    fn limits(&self, asked: &Limits) -> Vec<LimitReport>;
 
     /// How it mounts overlays on this machine, found by trying; the error says why it does not. `at` is the directory below
     /// which they are written: one that is missing is made, private to the user, and nothing is left in it. Without, they
@@ -169,6 +180,9 @@ pub trait Sandbox {
     /// A signal INT, TERM or HUP to isobox ends the workload as `Interrupted`; of a workload with a terminal, QUIT as well.
     /// The caller's terminal is taken meanwhile, and given back for as long as isobox is stopped.
     fn supervise(&mut self, streams: &mut dyn Streams) -> Result<Ending, SupervisionError>;
+
+    /// What is in force of the limits in the policy, read back where that is possible; as [`RuntimeBackend::limits`].
+    fn limits(&self) -> Vec<LimitReport>;
 
     /// Where the Workspace can be read from now on, as the workload left it; stays valid while `self` lives. The upper of an
     /// overlay is at its place, which for one in memory is another than before, for this process alone.

@@ -17,4 +17,5 @@ pub mod log;
 pub mod object;
 pub mod policy;
 pub mod record;
+mod sandbox_limits;
 pub mod scan;

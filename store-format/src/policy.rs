@@ -2,6 +2,7 @@
 
 use crate::cbor::{Decoder, Encoder, MapEncoder};
 use crate::object::{self, DecodeError, EncodeError, Names};
+use crate::sandbox_limits::{decode_limit_reports, decode_limits, encode_limit_reports, encode_limits};
 use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
 use isobox_domain::policy::{
     BackendChoice, BackendName, EffectivePolicy, Exposure, FileRules, HideRule, NetworkAccess, PathMode, Requirement,
@@ -34,9 +35,9 @@ const WORKSPACES: Names<'_, WorkspaceKind> =
     &[(WorkspaceKind::Copy.name(), WorkspaceKind::Copy), (WorkspaceKind::Overlay.name(), WorkspaceKind::Overlay)];
 /// What becomes of the changes of a private copy.
 const DISCARDED: &str = "discard";
-const ENFORCED: &str = "enforced";
-const PARTIALLY_ENFORCED: &str = "partially_enforced";
-const NOT_ENFORCED: &str = "not_enforced";
+pub(crate) const ENFORCED: &str = "enforced";
+pub(crate) const PARTIALLY_ENFORCED: &str = "partially_enforced";
+pub(crate) const NOT_ENFORCED: &str = "not_enforced";
 
 /// The object of an Effective Policy. Equal policies have equal bytes.
 pub fn encode_policy(policy: &EffectivePolicy) -> Result<Vec<u8>, EncodeError> {
@@ -54,6 +55,7 @@ pub fn decode_policy(bytes: &[u8]) -> Result<EffectivePolicy, DecodeError> {
         controls: decode_controls(map.need(4, "the controls")?)?,
         limitations: map.need(5, "the limitations")?.texts()?,
         workspace: map.find(6)?.map(|kind| kind.named(WORKSPACES, "a kind of workspace")).transpose()?,
+        limits: map.find(7)?.map(decode_limit_reports).transpose()?.unwrap_or_default(),
         exposures: map.find(8)?.map(|found| found.list(decode_exposure)).transpose()?.unwrap_or_default(),
         why_this_backend: map.find(9)?.map(|why| why.text()).transpose()?.map(str::to_owned),
     };
@@ -72,6 +74,8 @@ fn is_extended(policy: &EffectivePolicy) -> bool {
         || asked.reuse_inputs.iter().any(|input| input.digest.is_some())
         || !policy.exposures.is_empty()
         || policy.why_this_backend.is_some()
+        || !asked.limits.is_empty()
+        || !policy.limits.is_empty()
 }
 
 fn encode_unchecked(policy: &EffectivePolicy) -> Vec<u8> {
@@ -84,6 +88,9 @@ fn encode_unchecked(policy: &EffectivePolicy) -> Vec<u8> {
         map.field(5).texts(&policy.limitations);
         if let Some(kind) = &policy.workspace {
             map.field(6).named(WORKSPACES, kind);
+        }
+        if !policy.limits.is_empty() {
+            encode_limit_reports(map.field(7), &policy.limits);
         }
         if !policy.exposures.is_empty() {
             let exposures = map.field(8).array(policy.exposures.len());
@@ -114,6 +121,9 @@ fn encode_asked(map: &mut MapEncoder, asked: &SandboxPolicy) {
             Some(digest) => inputs.array(3).text(input.kind.name()).text(&input.value).id(digest),
         };
     });
+    if !asked.limits.is_empty() {
+        map.field(7).map(|limits| encode_limits(limits, &asked.limits));
+    }
     encode_files(map, &asked.files);
     if !asked.require.is_empty() {
         let require = map.field(12).array(asked.require.as_slice().len());
@@ -166,6 +176,7 @@ fn decode_asked(decoder: &mut Decoder<'_>) -> Result<SandboxPolicy, DecodeError>
         workspace: map.need(4, "the exposure")?.named(EXPOSURES, "a workspace exposure")?,
         read: map.need(5, "the readable directories")?.list(|item| item.bytes().map(<[u8]>::to_vec))?,
         reuse_inputs: map.need(6, "the reuse inputs")?.list(decode_reuse_input)?,
+        limits: map.find(7)?.map(decode_limits).transpose()?.unwrap_or_default(),
         files: FileRules {
             write: map.find(8)?.map(|found| found.list(decode_write)).transpose()?.unwrap_or_default(),
             hide: map.find(9)?.map(|found| found.list(decode_hide)).transpose()?.unwrap_or_default(),

@@ -6,6 +6,7 @@ mod probes;
 use crate::cbor::{Decoder, MapDecoder, MapEncoder};
 use crate::object::{self, DecodeError, EncodeError, Names};
 use crate::policy::{decode_policy, encode_policy};
+use crate::sandbox_limits::{decode_exceeded, encode_exceeded};
 use fields::{
     decode_artifacts, decode_attempt, decode_command, decode_exit, decode_fate, decode_loss, decode_source,
     decode_terminal, decode_tool, decode_usage, encode_argument, encode_artifacts, encode_exit, encode_fate,
@@ -133,6 +134,7 @@ pub fn children(bytes: &[u8]) -> Result<Vec<Child>, DecodeError> {
         workspace: None,
         exposures: Vec::new(),
         why_this_backend: None,
+        limits: Vec::new(),
     };
     let (record, policy) = decode_with(bytes, |_| Ok(placeholder))?;
     let artifacts = record.artifacts;
@@ -197,6 +199,7 @@ fn decode_fields(
         salt: map.need(21, "the salt")?.fixed("a salt of 16 bytes")?,
         parents: map.need(22, "the parents")?.list(Decoder::id)?,
         extensions: map.need(23, "the extensions")?.text_map()?,
+        exceeded: map.find(24)?.map(decode_exceeded).transpose()?.unwrap_or_default(),
         probes: map.find(25)?.map(decode_probes).transpose()?.unwrap_or_default(),
         terminal: map.find(26)?.map(decode_terminal).transpose()?,
     };
@@ -205,7 +208,7 @@ fn decode_fields(
 
 fn schema_of(record: &TaskRecord) -> u64 {
     match () {
-        () if record.terminal.is_some() || !record.probes.is_empty() => EXTENDED,
+        () if record.terminal.is_some() || !record.probes.is_empty() || !record.exceeded.is_empty() => EXTENDED,
         () if record.artifacts.source_snapshot.is_some() => WITH_SNAPSHOT,
         () => object::SCHEMA,
     }
@@ -227,6 +230,9 @@ fn encode_unchecked(record: &TaskRecord, policy: &ContentRef) -> Vec<u8> {
             parents.id(parent);
         }
         map.field(23).text_map(&record.extensions);
+        if !record.exceeded.is_empty() {
+            encode_exceeded(map.field(24), &record.exceeded);
+        }
         if !record.probes.is_empty() {
             encode_probes(map.field(25), &record.probes);
         }

@@ -61,7 +61,8 @@ fn records_keep_their_bytes() {
     let terminal = ("record-terminal", samples::record_with_terminal());
     let probes = ("record-probes", samples::record_with_probes());
     let (whole, bare) = (("record", samples::record()), ("record-bare", samples::bare_record()));
-    for (name, record) in [whole, bare, imported, snapshot, terminal, probes] {
+    let exceeded = ("record-exceeded", samples::record_with_exceeded());
+    for (name, record) in [whole, bare, imported, snapshot, terminal, probes, exceeded] {
         let encoded = encode_record(&record).expect("encode");
         let policy = encode_policy(&record.policy).expect("encode");
         assert_eq!(encoded.policy_bytes, policy);
@@ -79,6 +80,7 @@ fn policies_keep_their_bytes() {
         ("policy-workspace", with_workspace),
         ("policy-required", samples::required_policy()),
         ("policy-files", samples::policy_of_files()),
+        ("policy-limits", samples::policy_with_limits()),
     ];
     for (name, policy) in policies {
         let golden = pinned(&format!("{name}.cbor"), &encode_policy(&policy).expect("encode"));

@@ -55,7 +55,11 @@ fn a_record_has_a_later_schema_with_what_came_later_and_only_then() {
         let kind = b"isobox.record\x01";
         replaced(bytes, &[&kind[..], &[from]].concat(), &[&kind[..], &[to]].concat())
     };
-    let later = [(samples::record_with_terminal(), 3, 2), (samples::record_with_probes(), 3, 2)];
+    let later = [
+        (samples::record_with_terminal(), 3, 2),
+        (samples::record_with_probes(), 3, 2),
+        (samples::record_with_exceeded(), 3, 1),
+    ];
     let earlier = [(samples::record(), 1, 2), (samples::record(), 1, 3), (samples::record_with_snapshot(), 2, 1)];
     for (record, own, other) in later.into_iter().chain(earlier) {
         let encoded = encode_record(&record).expect("encode");

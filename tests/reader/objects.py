@@ -7,6 +7,9 @@ SANDBOX_KINDS = ("session", "tool_call")
 OUTCOMES = ("success", "workload_command_exit", "preparation_failure", "launch_failure", "result_capture_failure",
             "interruption", "limit_exceeded")
 BACKENDS = ("host", "bubblewrap", "landlock")
+LIMITS = (
+    "time", "idle_time", "memory", "cpu", "cpu_time", "processes", "disk", "inodes", "open_files", "file_size", "output",
+)
 CONTROLS = ("filesystem", "network", "processes", "privileges", "syscalls", "ipc", "environment", "credentials", "limits")
 ENFORCEMENTS = {"enforced": 3, "partially_enforced": 4, "not_enforced": 3}
 REUSE_KINDS = ("host_binary", "path", "env_var", "credential_ref", "local_integration")
@@ -173,19 +176,33 @@ def probe(value):
     return text(control), text(tried), outcome, text(words)
 
 
+def exceeded(value):
+    limit, most, observed, evidence, effect = array(value, 5)
+    one_of(*LIMITS)(limit), at_least_one(most, 1 << 64), uint(observed), text(evidence)
+    return one_of("ended", "refused", "unnoticed")(effect)
+
+
+def at_least_one_of(check):
+    def checked(value):
+        need(array(value), "an empty list")
+        return list_of(check)(value)
+    return checked
+
+
 RECORD = {
     2: lambda value: data(value, 8), 3: lambda value: at_least_one(value, 1 << 32), 4: one_of(*SANDBOX_KINDS), 5: time,
     may(6): time, 7: time, 8: command, 9: SOURCE, 10: ref, 11: one_of(*OUTCOMES), may(12): text, may(13): exit_of,
     14: USAGE, may(15): ref, 16: ARTIFACTS, may(17): uint, 18: fate, 19: list_of(text), 20: list_of(pair(text, text)),
     21: lambda value: data(value, 16), 22: list_of(ident), 23: extensions,
     may(25): list_of(probe),
+    may(24): at_least_one_of(exceeded),
     may(26): pair(lambda value: uint(value, 1 << 16), lambda value: uint(value, 1 << 16)),
 }
 
 
 def record(raw):
     value = load("isobox.record", RECORD, raw, (1, 2, 3))
-    schema = 3 if 25 in value or 26 in value else 2 if 7 in value[16] else 1
+    schema = 3 if value.keys() & {24, 25, 26} else 2 if 7 in value[16] else 1
     need(value[1] == schema, "a record of the wrong schema")
     return value
 
@@ -244,9 +261,29 @@ def exposure(value):
     one_of(*CONTROLS)(control_name)
 
 
+def limits(value):
+    need(type(value) is dict and value, "no map, or an empty one")
+    return {uint(key, len(LIMITS)): at_least_one(most, 1 << 64) for key, most in value.items()}
+
+
+def limit_report(value):
+    limit, asked, applied, held = array(value, 4)
+    word, *words = array(held)
+    need(ENFORCEMENTS.get(word) == len(held) + 1, "no enforcement")
+    list_of(text)(words), at_least_one(asked, 1 << 64), uint(applied)
+    return LIMITS.index(one_of(*LIMITS)(limit))
+
+
+def limit_reports(value):
+    order = at_least_one_of(limit_report)(value)
+    need(order == sorted(set(order)), "limits out of order")
+    return order
+
+
 ASKED = fields({
     0: one_of("auto", *BACKENDS), 1: one_of("deny", "inherited"), 2: list_of(text), 3: one_of("backend_default", "inherited"),
     4: one_of("read_write", "read_only"), 5: list_of(data), 6: list_of(reuse_input),
+    may(7): limits,
     may(8): some_of(pair(data, one_of("discard"))), may(9): some_of(text), may(10): some_of(path),
     may(12): in_order(CONTROLS), may(13): in_order(("backend", "path_mode", "network", "workspace")), may(14): some_of(data),
 })
@@ -254,11 +291,12 @@ ASKED = fields({
 
 def policy(raw):
     table = {
-        2: one_of(*BACKENDS), 3: ASKED, 4: controls, 5: list_of(text), may(6): one_of("copy", "overlay"), may(8): some_of(exposure),
+        2: one_of(*BACKENDS), 3: ASKED, 4: controls, 5: list_of(text), may(6): one_of("copy", "overlay"), may(7): limit_reports,
+        may(8): some_of(exposure),
         may(9): text,
     }
     value = load("isobox.policy", table, raw, (1, 2))
-    is_extended = 8 in value or 9 in value or any(key > 6 for key in value[3]) or any(len(entry) > 2 for entry in value[3][6])
+    is_extended = 7 in value or 8 in value or 9 in value or any(key > 6 for key in value[3]) or any(len(entry) > 2 for entry in value[3][6])
     need(value[1] == (2 if is_extended else 1), "a policy of the wrong schema")
     return value
 

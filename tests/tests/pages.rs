@@ -29,7 +29,7 @@ fn values(schema: &Value) -> String {
     }
     match schema["type"].as_str().expect("a type") {
         "boolean" => "`true`, `false`".to_owned(),
-        "integer" => format!("a number from {} to {}", schema["minimum"], schema["maximum"]),
+        "integer" | "number" => format!("a number from {} to {}", schema["minimum"], schema["maximum"]),
         "array" => format!("a list of {}", values(&schema["items"])),
         "string" if schema.get("pattern").is_some() => {
             format!("text like `{}`", schema["pattern"].as_str().expect("text"))

@@ -7,6 +7,7 @@ mod program;
 use crate::descriptors::file_of;
 use crate::environment;
 use crate::layout::{self, Filling, Layout};
+use crate::limits::{self, Containment};
 use crate::memory::{Memory, circumstances};
 use crate::obstacles;
 use crate::overlay;
@@ -17,6 +18,7 @@ use crate::stage::mounter;
 use crate::supervision::{Recipe, RunningSandbox, io_error, reason_of, start, try_out};
 use crate::view::{self, ProcView, View};
 use claims::Findings;
+use isobox_domain::limit::{LimitReport, Limits};
 use isobox_domain::policy::{BackendName, Capabilities, NetworkAccess, WorkspaceExposure};
 use isobox_ports::{Filled, LaunchError, LaunchRequest, Overlay, OverlayKind, RuntimeBackend, Sandbox, WorkspaceMount};
 use options::OPTIONS_FD;
@@ -109,6 +111,7 @@ impl BubblewrapBackend {
             environment: Vec::new(),
             enclosure: None,
             terminal: None,
+            rlimits: Vec::new(),
         };
         let mount = WorkspaceMount::Directory { host_path: view.host_path.to_owned() };
         let recipe = self.recipe(&view, plan, &mount).map_err(|error| reason_of(&error))?;
@@ -134,6 +137,7 @@ impl BubblewrapBackend {
             written: None,
             way_back,
             private: None,
+            containment: Containment::Namespaces,
         };
         match mount {
             WorkspaceMount::Directory { .. } => Ok(recipe),
@@ -206,7 +210,7 @@ impl Mounts for BubblewrapBackend {
         };
         let recipe = self.recipe(&view, plan(request), request.mount)?;
         let mut fill = || if filling == Filling::Done { Filled::Whole } else { fill() };
-        Ok(start(recipe, request.mount, &mut fill)?.with_made(layout.made))
+        Ok(start(recipe, request, &mut fill)?.with_made(layout.made))
     }
 }
 
@@ -217,6 +221,10 @@ impl RuntimeBackend for BubblewrapBackend {
 
     fn capabilities(&self) -> Capabilities {
         claims::capabilities(self.findings().as_ref())
+    }
+
+    fn limits(&self, asked: &Limits) -> Vec<LimitReport> {
+        limits::forecast(asked, Containment::Namespaces, || limits::in_memory(asked, || self.overlays.kind(self, None)))
     }
 
     fn overlay(&self, at: Option<&Path>) -> Result<OverlayKind, String> {
@@ -249,6 +257,7 @@ fn plan(request: &LaunchRequest<'_>) -> Plan {
         environment: environment::inside(request),
         enclosure: None,
         terminal: request.terminal,
+        rlimits: Vec::new(),
     }
 }
 

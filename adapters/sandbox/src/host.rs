@@ -1,9 +1,11 @@
 //! The backend `host`: a supervised process that is not contained.
 
 use crate::environment::{environment, value};
+use crate::limits::{self, Containment};
 use crate::protocol::{CONTROL_FD, Plan, Reach, STAGE_NAME};
 use crate::supervision::{Recipe, start};
 use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
+use isobox_domain::limit::{LimitReport, Limits};
 use isobox_domain::policy::{BackendName, Capabilities};
 use isobox_ports::{Filled, LaunchError, LaunchRequest, OverlayKind, RuntimeBackend, Sandbox, WorkspaceMount};
 use std::ffi::CString;
@@ -44,6 +46,10 @@ impl RuntimeBackend for HostBackend {
         }
     }
 
+    fn limits(&self, asked: &Limits) -> Vec<LimitReport> {
+        limits::forecast(asked, Containment::None, || Err(MOUNTS_NOTHING.to_owned()))
+    }
+
     fn overlay(&self, _at: Option<&Path>) -> Result<OverlayKind, String> {
         Err(MOUNTS_NOTHING.to_owned())
     }
@@ -67,8 +73,9 @@ impl RuntimeBackend for HostBackend {
             written: None,
             way_back: None,
             private: None,
+            containment: Containment::None,
         };
-        Ok(Box::new(start(recipe, request.mount, fill)?))
+        Ok(Box::new(start(recipe, request, fill)?))
     }
 }
 
@@ -92,6 +99,7 @@ fn plan(request: &LaunchRequest<'_>) -> Plan {
         environment: environment(request, &programs, &own),
         enclosure: None,
         terminal: request.terminal,
+        rlimits: Vec::new(),
     }
 }
 
@@ -116,7 +124,7 @@ fn report(control: Control) -> ControlReport {
             partially("cleared environment", "the variables of other processes of the user can be read in /proc")
         }
         Control::Credentials => not("the user's files, agents and sockets are within reach"),
-        Control::Limits => not("this version of isobox sets no limits"),
+        Control::Limits => not("the policy sets no limits"),
     };
     ControlReport { control, enforcement }
 }

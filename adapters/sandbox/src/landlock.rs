@@ -11,6 +11,7 @@ mod rules;
 use crate::environment;
 use crate::filter::Strictness;
 use crate::layout::{self, Filling, Layout};
+use crate::limits::{self, Containment};
 use crate::memory::Memory;
 use crate::overlays::{Mounts, Overlays};
 use crate::protocol::{CONTROL_FD, Enclosure, Inside, OwnNetwork, Plan, Privileges, Reach};
@@ -18,6 +19,7 @@ use crate::spawn::Namespaces;
 use crate::supervision::{Recipe, RunningSandbox, io_error, start, try_out};
 use crate::view::{self, View};
 use findings::{Findings, Walls};
+use isobox_domain::limit::{LimitReport, Limits};
 use isobox_domain::policy::{BackendName, Capabilities, NetworkAccess};
 use isobox_ports::{Filled, LaunchError, LaunchRequest, OverlayKind, RuntimeBackend, Sandbox, WorkspaceMount};
 use nix::sched::CloneFlags;
@@ -137,6 +139,7 @@ fn recipe(
         written: None,
         way_back: None,
         private: None,
+        containment: Containment::Namespaces,
     })
 }
 
@@ -181,7 +184,7 @@ impl Mounts for LandlockBackend {
         };
         let recipe = recipe(findings, &view, request.mount, Some(request))?;
         let mut fill = || if filling == Filling::Done { Filled::Whole } else { fill() };
-        Ok(start(recipe, request.mount, &mut fill)?.with_made(layout.made))
+        Ok(start(recipe, request, &mut fill)?.with_made(layout.made))
     }
 }
 
@@ -197,6 +200,7 @@ fn plan(request: Option<&LaunchRequest<'_>>, enclosure: Enclosure) -> Plan {
         environment: request.map(environment::inside).unwrap_or_default(),
         enclosure: Some(enclosure),
         terminal: request.and_then(|request| request.terminal),
+        rlimits: Vec::new(),
     }
 }
 
@@ -207,6 +211,14 @@ impl RuntimeBackend for LandlockBackend {
 
     fn capabilities(&self) -> Capabilities {
         claims::capabilities(self.findings().as_ref())
+    }
+
+    fn limits(&self, asked: &Limits) -> Vec<LimitReport> {
+        let containment = match self.findings() {
+            Ok(Findings { walls: Walls::Namespaces { .. }, .. }) => Containment::Namespaces,
+            _ => Containment::None,
+        };
+        limits::forecast(asked, containment, || limits::in_memory(asked, || self.overlays.kind(self, None)))
     }
 
     fn overlay(&self, at: Option<&Path>) -> Result<OverlayKind, String> {

@@ -13,6 +13,7 @@ mod filter;
 mod host;
 mod landlock;
 mod layout;
+mod limits;
 mod memory;
 mod obstacles;
 mod overlay;

@@ -209,9 +209,11 @@ fn run_trial(backend: &dyn Mounts, overlay: &Overlay, script: &str) -> Result<()
         workspace: None,
         exposures: Vec::new(),
         why_this_backend: None,
+        limits: Vec::new(),
     };
     let mount = WorkspaceMount::Overlay(overlay.clone());
     let request = LaunchRequest {
+        name: "trial",
         command: &command,
         policy: &policy,
         mount: &mount,

@@ -147,6 +147,7 @@ fn launch_true(backend: &dyn RuntimeBackend, policy: &EffectivePolicy) -> Result
     // Only to have something to show: it is read-only there, as it is in every Sandbox.
     let mount = WorkspaceMount::Directory { host_path: PathBuf::from("/usr") };
     let request = LaunchRequest {
+        name: "probe",
         command: &command,
         policy,
         mount: &mount,

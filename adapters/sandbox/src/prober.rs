@@ -37,6 +37,7 @@ impl Prober for SandboxProber {
         let mount = WorkspaceMount::Directory { host_path: workspace.path().to_owned() };
         let arguments = arguments(&targets).map_err(setup("name the attacker"))?;
         let request = LaunchRequest {
+            name: "probe",
             command: &arguments,
             policy,
             mount: &mount,

@@ -9,6 +9,7 @@ pub(crate) use channel::{Channel, Received};
 pub(crate) use enclosure::{Enclosure, Inside, OwnNetwork, Privileges, Rule, Use};
 pub(crate) use mounting::Mounting;
 
+use crate::limits::Rlimit;
 use encoding::{put_all, put_option, take, take_all, take_number, take_option};
 use isobox_domain::outcome::Exit;
 use isobox_domain::terminal::TerminalSize;
@@ -54,6 +55,8 @@ pub(crate) struct Plan {
     pub(crate) enclosure: Option<Enclosure>,
     /// The terminal that it gets.
     pub(crate) terminal: Option<TerminalRequest>,
+    /// Limits of each process of the workload. Whoever starts a Sandbox adds them.
+    pub(crate) rlimits: Vec<Rlimit>,
 }
 
 impl Plan {
@@ -68,6 +71,7 @@ impl Plan {
         put_all(&mut bytes, &self.environment);
         put_option(&mut bytes, self.enclosure.as_ref(), Enclosure::put);
         put_terminal(&mut bytes, self.terminal);
+        put_all(&mut bytes, &self.rlimits.iter().map(Rlimit::encode).collect::<Vec<_>>());
         bytes
     }
 
@@ -81,7 +85,8 @@ impl Plan {
         let directory = take_all(&mut bytes)?.pop()?;
         let (arguments, environment) = (take_all(&mut bytes)?, take_all(&mut bytes)?);
         let (enclosure, terminal) = (take_option(&mut bytes, Enclosure::take)?, take_terminal(&mut bytes)?);
-        bytes.is_empty().then_some(Self { reach, directory, arguments, environment, enclosure, terminal })
+        let rlimits = take_all(&mut bytes)?.iter().map(|rlimit| Rlimit::decode(rlimit)).collect::<Option<_>>()?;
+        bytes.is_empty().then_some(Self { reach, directory, arguments, environment, enclosure, terminal, rlimits })
     }
 }
 
@@ -215,6 +220,7 @@ mod tests {
                 size: TerminalSize { columns: 80, rows: 300 },
                 stderr: StderrPlace::Apart,
             }),
+            rlimits: Rlimit::decode(&[7; 24]).into_iter().collect(),
         };
         assert_eq!(Plan::decode(&plan.encode()), Some(plan.clone()));
         let encoded = plan.encode();

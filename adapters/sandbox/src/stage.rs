@@ -13,6 +13,7 @@ mod tree;
 mod workload;
 
 use crate::descriptors::close_on_exec_from;
+use crate::limits::TERMINATE;
 use crate::protocol::{CONTROL_FD, Channel, Message, PLAN_FD, Plan, Reach, Report, STAGE_NAME};
 use enclosure::Ruleset;
 use isobox_domain::outcome::Exit;
@@ -133,13 +134,13 @@ fn perform(plan: &Plan, ruleset: Option<Ruleset>, control: &Channel, children: &
     };
     // Not before: the Workspace is filled while the Sandbox comes up.
     let started = match enter(&plan.directory) {
-        Ok(()) => workload::start(&plan.arguments, &plan.environment, slave.as_ref(), ruleset)?,
+        Ok(()) => workload::start(plan, slave.as_ref(), ruleset)?,
         Err(refusal) => Started::Nothing(EndCause::NotExecutable(refusal)),
     };
     let cause = match started {
         Started::Process(pid) => {
             release_streams()?;
-            watch(pid, control, children)?
+            watch(pid, plan.reach, control, children)?
         }
         Started::Nothing(cause) => cause,
     };
@@ -156,8 +157,8 @@ fn release_streams() -> io::Result<()> {
     Ok(())
 }
 
-/// Waits until `pid` ended, or isobox hung up: then it is killed.
-fn watch(pid: Pid, control: &Channel, children: &SignalFd) -> io::Result<EndCause> {
+/// Waits until `pid` ended, or isobox hung up: then it is killed. Meanwhile isobox may ask the workload to end.
+fn watch(pid: Pid, reach: Reach, control: &Channel, children: &SignalFd) -> io::Result<EndCause> {
     loop {
         while let Some((ended, exit)) = tree::reap()? {
             if ended == pid {
@@ -170,9 +171,13 @@ fn watch(pid: Pid, control: &Channel, children: &SignalFd) -> io::Result<EndCaus
             Ok(_) | Err(nix::errno::Errno::EINTR) => {}
             Err(errno) => return Err(errno.into()),
         }
-        if awaited[0].any().unwrap_or(false) && control.receive()?.is_none() {
-            // isobox knows the signal that it hung up for; this value only says that the command did not end by itself.
-            return Ok(EndCause::Exited(Exit::Signal(Signal::SIGKILL as u8)));
+        if awaited[0].any().unwrap_or(false) {
+            match control.receive()?.as_deref() {
+                // isobox knows what it hung up for; this value only says that the command did not end by itself.
+                None => return Ok(EndCause::Exited(Exit::Signal(Signal::SIGKILL as u8))),
+                Some(TERMINATE) => tree::terminate(reach)?,
+                Some(_) => {}
+            }
         }
         while children.read_signal()?.is_some() {}
     }

@@ -7,13 +7,17 @@ mod streams;
 
 pub(crate) use start::{Recipe, io_error, reason_of, start, try_out};
 
+use crate::limits::{Force, Watched};
 use crate::protocol::{Channel, Message, Report};
 use crate::terminal::resize;
-use isobox_domain::outcome::{MemoryScope, ResourceUsage};
+use isobox_domain::limit::LimitReport;
+use isobox_domain::outcome::{Exit, MemoryScope, ResourceUsage};
 use isobox_ports::{Cause, EndCause, Ending, Overlay, Sandbox, Streams, SupervisionError, WorkspaceMount};
 use nix::poll::{PollFd, PollFlags, poll};
 use nix::sys::signal::{Signal, raise};
-use process::{Child, PidHandle};
+use nix::unistd::Pid;
+use process::Child;
+pub(crate) use process::PidHandle;
 use signals::{EndingSignals, Wish};
 use std::fs::File;
 use std::io;
@@ -45,6 +49,8 @@ pub(crate) struct RunningSandbox {
     /// Removed when every process is dead. The stage removes it, too, for isobox may be killed.
     #[expect(dead_code, reason = "it is held to be dropped")]
     private: Option<TempDir>,
+    /// Where there are any.
+    limits: Option<Watched>,
 }
 
 /// What made the loop stop.
@@ -71,17 +77,27 @@ impl Sandbox for RunningSandbox {
         self.stdout.drain(|bytes| streams.stdout(bytes)).map_err(while_doing("read standard output"))?;
         self.stderr.drain(|bytes| streams.stderr(bytes)).map_err(while_doing("read standard error"))?;
         give_back(streams);
-        match (end, interruption) {
-            (End::Reported(report), signal) => Ok(ending(report, signal)),
-            (End::Vanished, Some(signal)) => Ok(Ending {
-                cause: EndCause::Interrupted { signal },
-                usage: ResourceUsage::default(),
-                killed_processes: None,
-            }),
-            (End::Vanished, None) => {
-                Err(while_doing("watch the sandbox")(io::Error::other("its stage ended without a report")))
+        let report = match &end {
+            End::Reported(report) => Some(report),
+            End::Vanished => None,
+        };
+        let exceeded = self.limits.as_mut().map(|limits| limits.conclude(report)).unwrap_or_default();
+        let ending = match (end, interruption) {
+            (End::Reported(report), signal) => ending(report, signal),
+            (End::Vanished, Some(signal)) => vanished(EndCause::Interrupted { signal }),
+            // The Stage went with the workload.
+            (End::Vanished, None) if !exceeded.is_empty() => {
+                vanished(EndCause::Exited(Exit::Signal(Signal::SIGKILL as u8)))
             }
-        }
+            (End::Vanished, None) => {
+                return Err(while_doing("watch the sandbox")(io::Error::other("its stage ended without a report")));
+            }
+        };
+        Ok(Ending { usage: self.usage(ending.usage), exceeded, ..ending })
+    }
+
+    fn limits(&self) -> Vec<LimitReport> {
+        self.limits.as_ref().map(Watched::reports).unwrap_or_default()
     }
 
     fn workspace(&self) -> WorkspaceMount {
@@ -115,7 +131,12 @@ fn ending(report: Report, interruption: Option<u8>) -> Ending {
             peak_memory_of: Some(MemoryScope::LargestProcess),
         },
         killed_processes: Some(report.killed_processes),
+        exceeded: Vec::new(),
     }
+}
+
+fn vanished(cause: EndCause) -> Ending {
+    Ending { cause, usage: ResourceUsage::default(), killed_processes: None, exceeded: Vec::new() }
 }
 
 impl RunningSandbox {
@@ -137,11 +158,32 @@ impl RunningSandbox {
         }
     }
 
+    /// The Sandbox's limits, put in force before the Stage starts anything.
+    fn watched(&self, mut force: Force, stage: Pid) -> io::Result<Watched> {
+        if let Err(error) = force.admit(stage, self.written.as_ref()) {
+            force.dissolve();
+            return Err(error);
+        }
+        Watched::begin(force, &self.control, &self.stage, stage)
+    }
+
+    fn usage(&self, usage: ResourceUsage) -> ResourceUsage {
+        match self.limits.as_ref().and_then(Watched::peak_memory) {
+            Some(peak) => {
+                ResourceUsage { peak_memory_bytes: Some(peak), peak_memory_of: Some(MemoryScope::Tree), ..usage }
+            }
+            None => usage,
+        }
+    }
+
     /// Passes output on until the Stage has reported or is gone. A signal makes the Stage end the workload.
     fn watch(&mut self, streams: &mut dyn Streams, interruption: &mut Option<u8>) -> io::Result<End> {
         let mut deadline: Option<Instant> = None;
         loop {
             let ready = self.wait(deadline)?;
+            if let Some(limits) = self.limits.as_ref().filter(|_| ready.stdout || ready.stderr) {
+                limits.heard();
+            }
             if ready.stdout {
                 self.stdout.pass_on(|bytes| streams.stdout(bytes))?;
             }
@@ -230,6 +272,9 @@ impl Drop for RunningSandbox {
     fn drop(&mut self) {
         // Nobody is left to be told. Closing the socket makes the Stage end the workload in any case.
         drop(self.end());
+        if let Some(limits) = &mut self.limits {
+            limits.dissolve();
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Flags of `isobox run` that mirror the keys of the policy file.
 
 use clap::{Args, ValueEnum};
+use isobox_domain::limit::Limit;
 use isobox_domain::policy::{
     BackendChoice, BackendName, HideRule, NetworkAccess, PathMode, ReuseKind, UnsafeOverride, WorkspaceExposure,
 };
@@ -31,6 +32,10 @@ pub(crate) struct PolicyFlags {
     /// `filesystem.write`)
     #[arg(long, value_name = "PATH")]
     pub(crate) write: Vec<PathBuf>,
+    /// What the workload may use up, e.g. memory=4GiB; repeatable (policy section `limits`). Limits: time, idle_time,
+    /// memory, cpu, cpu_time, processes, disk, inodes, open_files, file_size, output
+    #[arg(long, value_name = "LIMIT=VALUE", value_parser = parse_limit)]
+    pub(crate) limit: Vec<(Limit, Option<u64>)>,
     /// Files that stay hidden in the workspace and in what is shown, by pattern; repeatable (policy key `filesystem.hide`)
     #[arg(long, value_name = "PATTERN", value_parser = parse_hide)]
     pub(crate) hide: Vec<HideRule>,
@@ -167,6 +172,19 @@ fn parse_hide(text: &str) -> Result<HideRule, String> {
 
 fn parse_protected(text: &str) -> Result<RepoPath, String> {
     RepoPath::parse(text.trim_end_matches('/')).map_err(|error| error.to_string())
+}
+
+fn parse_limit(text: &str) -> Result<(Limit, Option<u64>), String> {
+    let names = || Limit::ALL.map(Limit::name).join(", ");
+    let Some((name, value)) = text.split_once('=') else {
+        return Err(format!("expected LIMIT=VALUE, with LIMIT one of {}", names()));
+    };
+    let limit = Limit::parse(name).ok_or_else(|| format!("limit `{name}` is not one of {}", names()))?;
+    let value = limit.parse_value(value).map_err(|error| {
+        let meant = error.meant.as_ref().map_or_else(String::new, |meant| format!("; did you mean `{name}={meant}`?"));
+        format!("expected {error}{meant}")
+    })?;
+    Ok((limit, value))
 }
 
 fn parse_reuse_input(text: &str) -> Result<(ReuseKind, OsString), String> {

@@ -137,6 +137,10 @@ for it. Its keys:
   promotion.mode                     how a result gets into the repository
   records.views                      how many tasks have a copy as plain files
   tasks.max                          how many tasks of a store run at once
+  limits.*                           what a workload may use up: time,
+                                     idle_time, memory, cpu, cpu_time,
+                                     processes, disk, inodes, open_files,
+                                     file_size, output
 
 A toolchain in your home directory, such as Rust's, is shown by
 

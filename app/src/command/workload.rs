@@ -179,6 +179,9 @@ fn apply(flags: PolicyFlags, asked: &mut SandboxPolicy) -> Result<Vec<Variable>,
     for path in flags.write {
         asked.files.write.push(typed(path)?.into_os_string().into_vec());
     }
+    for (limit, value) in flags.limit {
+        asked.limits = asked.limits.with(limit, value);
+    }
     for path in flags.unsafe_expose {
         asked.files.unsafe_shown.push(typed(path)?.into_os_string().into_vec());
     }

@@ -155,6 +155,7 @@ fn ended(record: &TaskRecord) -> Value {
         "attempt": record.attempt,
         "outcome": record.outcome.name(),
         "outcome_detail": record.outcome_detail,
+        "exceeded_limits": record.exceeded.iter().map(record_json::exceeded).collect::<Vec<_>>(),
         "exit_code": record.exit.map(Exit::passed_on),
         "changes": record.artifacts.change_set.map(|set| record_json::changes(&set)),
         "retained_workspace": match &record.workspace {

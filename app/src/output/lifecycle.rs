@@ -7,6 +7,7 @@ use crate::output::text;
 use crate::use_case::attempt::{Attempted, Progress};
 use isobox_domain::enforcement::{Control, Enforcement};
 use isobox_domain::escape::Escaped;
+use isobox_domain::limit::LimitReport;
 use isobox_domain::outcome::{Exit, Outcome};
 use isobox_domain::policy::BackendName;
 use isobox_domain::promotion::PromotionRefusal;
@@ -32,6 +33,13 @@ pub(crate) fn progress(console: Console, progress: Progress<'_>) {
             for report in &record.policy.controls {
                 let held = text::enforcement(&report.enforcement);
                 console.detail(&format!("isobox task {}: {} {held}", record.task, report.control.name()));
+            }
+            let is_held = |report: &&LimitReport| report.enforcement.is_enforced();
+            for report in record.policy.limits.iter().filter(|report| !is_held(report)) {
+                // Whoever asks for a limit and does not have it must not learn of it afterwards.
+                let (limit, asked) = (report.limit, report.limit.shown(Some(report.asked)));
+                let held = text::enforcement(&report.enforcement);
+                console.line(&format!("isobox task {}: limit {limit}={asked} {held}", record.task));
             }
         }
     }

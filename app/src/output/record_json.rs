@@ -7,6 +7,7 @@ use isobox_domain::content::{ContentId, ContentRef, hex};
 use isobox_domain::enforcement::{ControlReport, Enforcement};
 use isobox_domain::escape::Escaped;
 use isobox_domain::event::{Destination, Event, EventKind, Promoted, standing_promotions};
+use isobox_domain::limit::{ExceededLimit, LimitReport};
 use isobox_domain::outcome::{Exit, MemoryScope};
 use isobox_domain::policy::{BackendChoice, EffectivePolicy, Exposure, HideRule, ReuseInput, WorkspaceKind};
 use isobox_domain::probe::ProbeResult;
@@ -59,6 +60,7 @@ fn fields(record: &TaskRecord, digest: &ContentId, events: &[Event], report: Val
         "terminal": record.terminal.map(|size| json!({ "columns": size.columns, "rows": size.rows })),
         "outcome": record.outcome.name(),
         "outcome_detail": record.outcome_detail,
+        "exceeded_limits": record.exceeded.iter().map(exceeded).collect::<Vec<_>>(),
         "result": result(record),
         "promotion": promotion(events),
         "promotion_report": report,
@@ -152,6 +154,7 @@ fn effective_policy(policy: &EffectivePolicy) -> Value {
         "require": asked.require.as_slice().iter().map(|required| required.name()).collect::<Vec<_>>(),
         "unsafe_overrides": asked.unsafe_overrides.iter().map(|override_| override_.name()).collect::<Vec<_>>(),
         "enforcement": policy.controls.iter().map(control).collect::<Map<_, _>>(),
+        "limits": policy.limits.iter().map(limit).collect::<Map<_, _>>(),
         "limitations": policy.limitations,
         "workspace": policy.workspace.map(WorkspaceKind::name),
         "why_this_backend": policy.why_this_backend,
@@ -165,6 +168,29 @@ fn reuse_input(input: &ReuseInput) -> Value {
 
 fn exposure(exposure: &Exposure) -> Value {
     json!({ "what": exposure.what, "weakens": exposure.control.name(), "why": exposure.why })
+}
+
+/// Each limit that was asked for: values as a policy file has them, and whether it held.
+fn limit(report: &LimitReport) -> (String, Value) {
+    let LimitReport { limit, asked, applied, enforcement: held } = report;
+    let mut value = enforcement(held);
+    if let Value::Object(fields) = &mut value {
+        fields.insert("asked".to_owned(), limit.shown(Some(*asked)).into());
+        fields.insert("applied".to_owned(), applied.map(|applied| limit.shown(Some(applied))).into());
+    }
+    (limit.name().to_owned(), value)
+}
+
+/// A limit that the workload ran into.
+pub(crate) fn exceeded(exceeded: &ExceededLimit) -> Value {
+    let ExceededLimit { limit, value, observed, evidence, effect } = exceeded;
+    json!({
+        "limit": limit.name(),
+        "value": limit.shown(Some(*value)),
+        "observed": limit.shown(Some(*observed)),
+        "evidence": evidence,
+        "effect": effect.name(),
+    })
 }
 
 fn control(report: &ControlReport) -> (String, Value) {

@@ -8,6 +8,7 @@ use isobox_domain::change::ChangeSummary;
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::escape::Escaped;
 use isobox_domain::event::{Destination, Event, EventKind};
+use isobox_domain::limit::LimitReport;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
 use std::io::{self, Write};
 
@@ -80,6 +81,11 @@ pub(crate) fn show(
             format!("{}: {} ({})", result.outcome.name().replace('_', " "), result.tried, result.outcome.detail());
         let told = wrapped(&Escaped(told.as_bytes()).to_string(), CONTROLS, columns);
         field("probe", format!("{:<12} {told}", result.control.name()))?;
+    }
+    for report in &record.policy.limits {
+        let LimitReport { limit, asked, enforcement, .. } = report;
+        let held = wrapped(&text::enforcement(enforcement), CONTROLS, columns);
+        field("limit", format!("{:<12} {held}", format!("{limit}={}", limit.shown(Some(*asked)))))?;
     }
     let required: Vec<&str> = record.policy.asked.require.as_slice().iter().map(|required| required.name()).collect();
     if !required.is_empty() {

@@ -2,7 +2,7 @@
 
 use isobox_domain::change::ChangeSummary;
 use isobox_domain::enforcement::Enforcement;
-use isobox_domain::outcome::Exit;
+use isobox_domain::outcome::{Exit, Outcome};
 use isobox_domain::record::{RecordedArgument, ShownCommand, TaskRecord, shown_word};
 use isobox_domain::task_id::AttemptName;
 use isobox_domain::task_state::Standing;
@@ -69,7 +69,10 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
 
 /// Why an attempt ended: `outcome=success`, `outcome=workload_command_exit exit_code=3`.
 pub(crate) fn outcome(record: &TaskRecord) -> String {
-    let name = record.outcome.name();
+    let mut name = record.outcome.name().to_owned();
+    if let (Outcome::LimitExceeded, Some(exceeded)) = (record.outcome, record.exceeded.first()) {
+        name.push_str(&format!(" limit={}", exceeded.limit));
+    }
     match record.exit {
         Some(Exit::Code(0)) | None => format!("outcome={name}"),
         Some(exit @ Exit::Code(_)) => format!("outcome={name} exit_code={}", exit.passed_on()),

@@ -170,8 +170,10 @@ pub(crate) fn attempt(
     let (backend, mut effective) = choose(ports.backends, &request.policy.sandbox)
         .map_err(|failure| failure.while_doing(preflight_of(request.kind)))?;
     effective.limitations.extend(request.exposed.notes.iter().cloned());
-    let form =
-        choose::form(ports, request, backend).map_err(|failure| failure.while_doing(preflight_of(request.kind)))?;
+    let form = choose::form(ports, request, backend, &effective)
+        .map_err(|failure| failure.while_doing(preflight_of(request.kind)))?;
+    let effective =
+        choose::with_form(effective, &form).map_err(|failure| failure.while_doing(preflight_of(request.kind)))?;
     let probes = probe::probe(ports, request, backend, &effective)
         .map_err(|failure| failure.while_doing(preflight_of(request.kind)))?;
     ports.laps.end(Phase::Backend);

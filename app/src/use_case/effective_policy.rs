@@ -1,6 +1,7 @@
 //! What holds of a project's policy under the user's own, and where each value comes from.
 
 use crate::failure::{Failure, FailureKind};
+use isobox_domain::limit::Limit;
 use isobox_domain::policy::{ProjectPolicy, Value, Widening, WrittenPolicy};
 use isobox_ports::PolicySource;
 
@@ -88,7 +89,7 @@ fn is_written(written: &WrittenPolicy, key: &str) -> bool {
         "preflight.rules" => written.preflight.is_some(),
         "records.views" => written.views.is_some(),
         "tasks.max" => written.tasks.is_some(),
-        _ => false,
+        key => Limit::ALL.iter().any(|limit| limit.key() == key && written.limits.of(*limit).is_some()),
     }
 }
 

@@ -14,6 +14,7 @@ impl ProjectPolicy {
             network: Some(known.network),
             workspace: Some(known.workspace),
             require: Some(known.require.clone()),
+            limits: known.limits,
             ..WrittenPolicy::default()
         };
         let mut keys: Vec<&str> = ceiling.narrow(&mut self.clone()).into_iter().map(|widening| widening.key).collect();

@@ -6,6 +6,7 @@ use super::exposure::{exposures, weakened};
 use super::requirement::unmet;
 use super::{BackendChoice, BackendName, EffectivePolicy, NetworkAccess, ReuseKind, SandboxPolicy, Unmet};
 use crate::enforcement::{Control, ControlReport, Enforcement};
+use crate::limit::{LimitReport, sum_up};
 
 /// What one backend can do on this machine, found by trying.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +30,15 @@ impl Capabilities {
 
     fn enforces(&self, control: Control) -> bool {
         self.enforcement(control).is_some_and(Enforcement::is_enforced)
+    }
+
+    /// The same with what it does about the limits that are asked for.
+    #[must_use]
+    pub fn with_limits(mut self, limits: &[LimitReport]) -> Self {
+        if let Some(report) = self.controls.iter_mut().find(|report| report.control == Control::Limits) {
+            *report = sum_up(limits);
+        }
+        self
     }
 
     /// What the backend does for one control.
@@ -134,6 +144,7 @@ pub fn resolve(asked: &SandboxPolicy, backends: &[Capabilities]) -> Result<Effec
         workspace: None,
         exposures: exposures(asked),
         why_this_backend: why,
+        limits: Vec::new(),
     })
 }
 

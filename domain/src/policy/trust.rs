@@ -2,6 +2,7 @@
 
 use super::{ProjectPolicy, Value};
 use crate::content::ContentId;
+use crate::limit::Limit;
 
 /// The policies that a user trusts in one project, each by the digest of its whole file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,7 +52,7 @@ impl TrustedPolicies {
     pub fn with(self, digest: ContentId, policy: &ProjectPolicy) -> Self {
         let others = self.digests.into_iter().filter(|known| *known != digest);
         let digests = std::iter::once(digest).chain(others).collect();
-        Self::new(digests, policy.values().map(|(key, value)| (key.to_owned(), value)).to_vec())
+        Self::new(digests, policy.values().into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
     }
 
     /// What `policy` would do: where it differs from the most restrictive one, or from the one that was trusted last.
@@ -70,7 +71,18 @@ impl TrustedPolicies {
 }
 
 /// The keys, by how much they can weaken a Sandbox: the last one most.
-const BY_WEIGHT: [&str; 15] = [
+const BY_WEIGHT: [&str; 26] = [
+    Limit::Output.key(),
+    Limit::OpenFiles.key(),
+    Limit::FileSize.key(),
+    Limit::Inodes.key(),
+    Limit::Disk.key(),
+    Limit::IdleTime.key(),
+    Limit::CpuTime.key(),
+    Limit::Cpu.key(),
+    Limit::Processes.key(),
+    Limit::Memory.key(),
+    Limit::Time.key(),
     "tasks.max",
     "records.views",
     "preflight.rules",

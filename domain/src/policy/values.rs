@@ -2,6 +2,7 @@
 
 use super::{BackendChoice, ProjectPolicy, ToolCalls, ViewLimit};
 use crate::escape::Escaped;
+use crate::limit::Limit;
 use std::fmt;
 
 /// The value of a key, escaped for people.
@@ -53,7 +54,7 @@ impl BackendChoice {
 
 impl ProjectPolicy {
     /// Every key that has more than one value, with the value that holds.
-    pub fn values(&self) -> [(&'static str, Value); 15] {
+    pub fn values(&self) -> Vec<(&'static str, Value)> {
         let sandbox = &self.sandbox;
         let views = match self.views {
             ViewLimit::Newest(count) => count.to_string(),
@@ -71,7 +72,8 @@ impl ProjectPolicy {
             .map(|input| quoted(format!("{}={}", input.kind.name(), input.value).as_bytes()));
         let required = sandbox.require.as_slice().iter().map(|required| required.name().to_owned());
         let rules = self.preflight.iter().map(|rule| rule.name().to_owned());
-        [
+        let limits = Limit::ALL.map(|limit| (limit.key(), Value::Word(limit.shown(sandbox.limits.of(limit)))));
+        let keys = [
             ("tool_call.enabled", Value::Word((self.tool_calls == ToolCalls::Enabled).to_string())),
             ("runtime_backend", word(sandbox.backend.name())),
             ("development_environment.path_mode", word(sandbox.path_mode.name())),
@@ -87,7 +89,8 @@ impl ProjectPolicy {
             ("preflight.rules", Value::List(rules.collect())),
             ("records.views", Value::Word(views)),
             ("tasks.max", Value::Word(self.tasks.to_string())),
-        ]
+        ];
+        keys.into_iter().chain(limits).collect()
     }
 }
 

@@ -4,6 +4,7 @@ use super::{
     BackendChoice, BackendName, FileRules, HideRule, NetworkAccess, PathMode, ProjectPolicy, Requirements, ReuseInput,
     SandboxPolicy, TaskLimit, ToolCalls, ViewLimit, WorkspaceExposure,
 };
+use crate::limit::Limits;
 use crate::preflight::PreflightRule;
 use crate::repo_path::RepoPath;
 
@@ -40,6 +41,8 @@ pub struct WrittenPolicy {
     pub views: Option<ViewLimit>,
     /// `tasks.max`.
     pub tasks: Option<TaskLimit>,
+    /// `limits`; one that is written as `unlimited` is as good as one that is not.
+    pub limits: Limits,
 }
 
 /// A value that a project asks for and a user's own policy does not allow.
@@ -71,6 +74,7 @@ impl WrittenPolicy {
                     protected: self.protected.unwrap_or(sandbox.files.protected),
                     ..FileRules::default()
                 },
+                limits: self.limits,
             },
             preflight: self.preflight.unwrap_or(preflight),
             views: self.views.unwrap_or(views),
@@ -107,6 +111,7 @@ impl WrittenPolicy {
         note("records.views", lower_views(&mut asked.views, self.views));
         note("preflight.rules", add_rules(&mut asked.preflight, self.preflight.as_deref()));
         note("tasks.max", asked.tasks.lower(self.tasks));
+        sandbox.limits.lower(&self.limits).into_iter().for_each(|limit| note(limit.key(), true));
         narrowed
     }
 }

@@ -44,6 +44,7 @@ pub(crate) fn record() -> TaskRecord {
             workspace: None,
             exposures: Vec::new(),
             why_this_backend: None,
+            limits: Vec::new(),
         },
         outcome: Outcome::Success,
         outcome_detail: None,
@@ -59,6 +60,7 @@ pub(crate) fn record() -> TaskRecord {
         salt: [0; 16],
         parents: Vec::new(),
         probes: Vec::new(),
+        exceeded: Vec::new(),
         extensions: Vec::new(),
     }
 }

@@ -191,6 +191,7 @@ impl super::V1Policy {
             workspace: None,
             exposures: Vec::new(),
             why_this_backend: None,
+            limits: Vec::new(),
         }
     }
 }
@@ -246,6 +247,7 @@ fn blank(import: Import, command: Vec<RecordedArgument>) -> TaskRecord {
         salt: import.salt,
         parents: import.parents,
         probes: Vec::new(),
+        exceeded: Vec::new(),
         extensions,
     }
 }

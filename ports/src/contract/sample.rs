@@ -35,6 +35,7 @@ pub fn record(n: u64) -> TaskRecord {
             workspace: None,
             exposures: Vec::new(),
             why_this_backend: None,
+            limits: Vec::new(),
         },
         outcome: Outcome::Success,
         outcome_detail: None,
@@ -50,6 +51,7 @@ pub fn record(n: u64) -> TaskRecord {
         salt: [n as u8; 16],
         parents: Vec::new(),
         probes: Vec::new(),
+        exceeded: Vec::new(),
         extensions: Vec::new(),
     }
 }

@@ -6,6 +6,7 @@ use crate::{
 };
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
+use isobox_domain::limit::{ExceededLimit, Limit, LimitReport, Limits};
 use isobox_domain::outcome::{Exit, ResourceUsage};
 use isobox_domain::policy::{BackendName, Capabilities, EffectivePolicy};
 use isobox_domain::repo_path::RepoPath;
@@ -51,12 +52,14 @@ pub struct Performance {
     pub cause: EndCause,
     /// How many processes it left to be killed.
     pub left_processes: u64,
+    /// Limits that it ran into.
+    pub exceeded: Vec<ExceededLimit>,
 }
 
 impl Performance {
     /// Writes nothing and exits with `code`.
     pub const fn exiting(code: u8) -> Self {
-        Self { lines: Vec::new(), cause: EndCause::Exited(Exit::Code(code)), left_processes: 0 }
+        Self { lines: Vec::new(), cause: EndCause::Exited(Exit::Code(code)), left_processes: 0, exceeded: Vec::new() }
     }
 
     /// Writes `bytes` on standard output and exits with 0.
@@ -100,7 +103,7 @@ impl ScriptedBackend {
 
 fn claim(control: Control) -> ControlReport {
     let enforcement = match control {
-        Control::Limits => Enforcement::NotEnforced { reason: "a play has no limits".to_owned() },
+        Control::Limits => Enforcement::NotEnforced { reason: "the policy sets no limits".to_owned() },
         _ => Enforcement::Enforced { mechanism: "no process is started".to_owned() },
     };
     ControlReport { control, enforcement }
@@ -113,6 +116,10 @@ impl RuntimeBackend for ScriptedBackend {
 
     fn capabilities(&self) -> Capabilities {
         self.capabilities.clone()
+    }
+
+    fn limits(&self, asked: &Limits) -> Vec<LimitReport> {
+        played(asked)
     }
 
     fn overlay(&self, _at: Option<&Path>) -> Result<OverlayKind, String> {
@@ -160,12 +167,23 @@ impl Sandbox for ScriptedSandbox {
             cause: if heard == Flow::Closed { broken_pipe() } else { performance.cause },
             usage: ResourceUsage::default(),
             killed_processes: Some(performance.left_processes),
+            exceeded: performance.exceeded,
         })
+    }
+
+    fn limits(&self) -> Vec<LimitReport> {
+        played(&self.scene.policy.asked.limits)
     }
 
     fn workspace(&self) -> WorkspaceMount {
         self.mount.clone()
     }
+}
+
+/// A play says itself which limits it ran into.
+fn played(asked: &Limits) -> Vec<LimitReport> {
+    let others = asked.iter().filter(|(limit, _)| *limit != Limit::Output);
+    others.map(|(limit, value)| LimitReport::by(limit, value, "no process is started")).collect()
 }
 
 /// A workload that writes to a closed stream dies of SIGPIPE, unless it ignores that; a play does not.

@@ -8,6 +8,7 @@ use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
 use isobox_domain::event::{Confirmation, Destination, Event, EventKind, Promoted};
 use isobox_domain::git_oid::GitOid;
+use isobox_domain::limit::{ExceededLimit, Limit, LimitEffect, LimitReport, Limits};
 use isobox_domain::outcome::{Exit, MemoryScope, Outcome, ResourceUsage};
 use isobox_domain::policy::{
     BackendChoice, BackendName, EffectivePolicy, Exposure, FileRules, HideRule, NetworkAccess, PathMode, Requirement,
@@ -86,6 +87,37 @@ fn exposure() -> impl Strategy<Value = Exposure> {
     (text(), select(Control::ALL.to_vec()), text()).prop_map(|(what, control, why)| Exposure { what, control, why })
 }
 
+fn limits() -> impl Strategy<Value = Limits> {
+    vec(option::of(1u64..), Limit::ALL.len()).prop_map(|values| {
+        let pairs = Limit::ALL.into_iter().zip(values);
+        pairs.fold(Limits::NONE, |limits, (limit, value)| limits.with(limit, value))
+    })
+}
+
+fn limit_reports() -> impl Strategy<Value = Vec<LimitReport>> {
+    let some = subsequence(Limit::ALL.to_vec(), 0..=Limit::ALL.len());
+    let values = (1u64.., option::of(1u64..), enforcement());
+    (some, vec(values, Limit::ALL.len())).prop_map(|(limits, values)| {
+        let report = |(limit, (asked, applied, enforcement))| LimitReport { limit, asked, applied, enforcement };
+        limits.into_iter().zip(values).map(report).collect()
+    })
+}
+
+fn exceeded() -> impl Strategy<Value = Vec<ExceededLimit>> {
+    let (limit, effect) = (select(Limit::ALL.to_vec()), select(LimitEffect::ALL.to_vec()));
+    let one = (limit, 1u64.., any::<u64>(), text(), effect);
+    vec(
+        one.prop_map(|(limit, value, observed, evidence, effect)| ExceededLimit {
+            limit,
+            value,
+            observed,
+            evidence,
+            effect,
+        }),
+        0..3,
+    )
+}
+
 fn asked() -> impl Strategy<Value = SandboxPolicy> {
     let choice =
         prop_oneof![Just(BackendChoice::Auto), select(BackendName::ALL.to_vec()).prop_map(BackendChoice::Named)];
@@ -99,12 +131,25 @@ fn asked() -> impl Strategy<Value = SandboxPolicy> {
         select(vec![WorkspaceExposure::ReadWrite, WorkspaceExposure::ReadOnly]),
         vec(any::<Vec<u8>>(), 0..3),
         vec(input, 0..3),
+        limits(),
         vec(select(Requirement::all().collect::<Vec<_>>()), 0..3),
         subsequence(UnsafeOverride::ALL.to_vec(), 0..=UnsafeOverride::ALL.len()),
         files(),
     )
         .prop_map(
-            |(backend, network, network_allow, path_mode, workspace, read, reuse_inputs, require, overrides, files)| {
+            |(
+                backend,
+                network,
+                network_allow,
+                path_mode,
+                workspace,
+                read,
+                reuse_inputs,
+                limits,
+                require,
+                overrides,
+                files,
+            )| {
                 SandboxPolicy {
                     backend,
                     network,
@@ -113,6 +158,7 @@ fn asked() -> impl Strategy<Value = SandboxPolicy> {
                     workspace,
                     read,
                     reuse_inputs,
+                    limits,
                     require: require.into_iter().collect(),
                     unsafe_overrides: overrides,
                     files,
@@ -130,9 +176,10 @@ pub(crate) fn policy() -> impl Strategy<Value = EffectivePolicy> {
         vec(text(), 0..3),
         select(workspaces.to_vec()),
         vec(exposure(), 0..2),
+        limit_reports(),
     )
-        .prop_map(|((backend, why_this_backend), asked, controls, limitations, workspace, exposures)| {
-            EffectivePolicy { backend, asked, controls, limitations, workspace, exposures, why_this_backend }
+        .prop_map(|((backend, why_this_backend), asked, controls, limitations, workspace, exposures, limits)| {
+            EffectivePolicy { backend, asked, controls, limitations, workspace, exposures, limits, why_this_backend }
         })
 }
 
@@ -244,13 +291,14 @@ pub(crate) fn record() -> impl Strategy<Value = TaskRecord> {
         vec(id(), 0..3),
         extensions(),
         vec(probe(), 0..3),
+        exceeded(),
     );
     (request, ending, results, rest).prop_map(
         |(
             (task, attempt, kind, created_at, command, source, policy),
             (started_at, ended_at, outcome, outcome_detail, exit),
             (usage, stdin, terminal, artifacts, output_loss, workspace),
-            (warnings, tools, salt, parents, extensions, probes),
+            (warnings, tools, salt, parents, extensions, probes, exceeded),
         )| TaskRecord {
             task: TaskId::new(task),
             attempt,
@@ -275,6 +323,7 @@ pub(crate) fn record() -> impl Strategy<Value = TaskRecord> {
             salt,
             parents,
             probes,
+            exceeded,
             extensions,
         },
     )

@@ -8,6 +8,7 @@ use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
 use isobox_domain::event::{Confirmation, Destination, Event, EventKind, Promoted};
 use isobox_domain::git_oid::GitOid;
+use isobox_domain::limit::{ExceededLimit, Limit, LimitEffect, LimitReport, Limits};
 use isobox_domain::log::{LeafKind, LogLeaf, TreeHash, TreeHead};
 use isobox_domain::outcome::{Exit, MemoryScope, Outcome, ResourceUsage};
 use isobox_domain::policy::{
@@ -76,6 +77,7 @@ pub(crate) fn policy() -> EffectivePolicy {
         workspace: None,
         exposures: Vec::new(),
         why_this_backend: None,
+        limits: vec![],
     }
 }
 
@@ -98,6 +100,44 @@ pub(crate) fn policy_of_files() -> EffectivePolicy {
         asked: SandboxPolicy { reuse_inputs: vec![input], files, ..bare.asked },
         exposures: vec![exposure],
         ..bare
+    }
+}
+
+/// A policy with limits.
+pub(crate) fn policy_with_limits() -> EffectivePolicy {
+    let asked =
+        Limits::NONE.with(Limit::Time, Some(90_000)).with(Limit::Memory, Some(4 << 30)).with(Limit::Cpu, Some(1500));
+    let limits = vec![
+        LimitReport::by(Limit::Time, 90_000, "isobox's timer"),
+        LimitReport {
+            limit: Limit::Memory,
+            asked: 4 << 30,
+            applied: Some(4 << 30),
+            enforcement: Enforcement::PartiallyEnforced { mechanism: "polling".into(), reason: "no tmpfs".into() },
+        },
+        LimitReport::not(Limit::Cpu, 1500, "no cgroup"),
+    ];
+    EffectivePolicy { asked: SandboxPolicy { limits: asked, ..policy().asked }, ..policy() }.with_limits(limits)
+}
+
+/// A record of an attempt that a limit ended.
+pub(crate) fn record_with_exceeded() -> TaskRecord {
+    let exceeded = |limit, value, observed, evidence: &str, effect| ExceededLimit {
+        limit,
+        value,
+        observed,
+        evidence: evidence.into(),
+        effect,
+    };
+    TaskRecord {
+        policy: policy_with_limits(),
+        outcome: Outcome::LimitExceeded,
+        exceeded: vec![
+            exceeded(Limit::Time, 90_000, 90_004, "isobox's timer", LimitEffect::Ended),
+            exceeded(Limit::Processes, 300, 300, "pids.events max 7", LimitEffect::Refused),
+            exceeded(Limit::Output, 1 << 20, 1 << 33, "isobox's counter", LimitEffect::Unnoticed),
+        ],
+        ..record()
     }
 }
 
@@ -124,6 +164,7 @@ pub(crate) fn bare_policy() -> EffectivePolicy {
         workspace: None,
         exposures: Vec::new(),
         why_this_backend: None,
+        limits: vec![],
     }
 }
 
@@ -179,6 +220,7 @@ pub(crate) fn record() -> TaskRecord {
         salt: [0x5a; 16],
         parents: vec![id(0x41)],
         probes: Vec::new(),
+        exceeded: vec![],
         extensions: vec![("bench".into(), vec![0, 1, 2, 0xff]), ("origin".into(), b"go-v1".to_vec())],
     }
 }
@@ -253,6 +295,7 @@ pub(crate) fn bare_record() -> TaskRecord {
         salt: [0; 16],
         parents: vec![],
         probes: Vec::new(),
+        exceeded: vec![],
         extensions: vec![],
     }
 }

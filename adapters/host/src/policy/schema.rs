@@ -4,6 +4,7 @@ use super::PolicyProblem;
 use super::field::{Field, Read};
 use super::suggestion::nearest;
 use super::tree::{Key, Node, Value, shown};
+use isobox_domain::limit::{Limit, LimitError, Limits};
 use isobox_domain::policy::hide;
 use isobox_domain::policy::read::expand_home;
 use isobox_domain::policy::{
@@ -15,7 +16,7 @@ use isobox_domain::repo_path::RepoPath;
 use isobox_ports::Position;
 
 /// Every key: the sections, and the keys in them. The keys that are no section are in the section without a name.
-const KEYS: [(&str, &[&str]); 12] = [
+const KEYS: [(&str, &[&str]); 13] = [
     ("", &["api_version", "kind", "runtime_backend", "reuse_inputs", "require"]),
     ("tool_call", &["enabled"]),
     ("development_environment", &["path_mode"]),
@@ -28,7 +29,18 @@ const KEYS: [(&str, &[&str]); 12] = [
     ("promotion", &["mode"]),
     ("records", &["views"]),
     ("tasks", &["max"]),
+    ("limits", &LIMITS),
 ];
+
+const LIMITS: [&str; Limit::ALL.len()] = {
+    let mut names = [""; Limit::ALL.len()];
+    let mut index = 0;
+    while index < names.len() {
+        names[index] = Limit::ALL[index].name();
+        index += 1;
+    }
+    names
+};
 
 /// Keys that a user's own policy does not have: it cannot limit them yet, and a key without effect would deceive.
 const NOT_A_USERS: [(&str, &str); 3] = [("network", "allow"), ("filesystem", "read"), ("filesystem", "write")];
@@ -144,6 +156,7 @@ fn written(file: &File<'_>, found: &mut Mistakes) -> WrittenPolicy {
         preflight: found.key(file.field("preflight", "rules"), preflight),
         views: found.key(file.field("records", "views"), views),
         tasks: found.key(file.field("tasks", "max"), task_limit),
+        limits: limits(file, found),
     }
 }
 
@@ -278,6 +291,24 @@ fn task_limit(field: Field<'_>) -> Read<TaskLimit> {
         _ => None,
     };
     limit.ok_or_else(|| field.expected("a number from 1 to 4294967295, or `unlimited`"))
+}
+
+fn limits(file: &File<'_>, found: &mut Mistakes) -> Limits {
+    Limit::ALL.into_iter().fold(Limits::NONE, |limits, limit| {
+        let value = found.key(file.field("limits", limit.name()), |field| limit_value(&field, limit));
+        limits.with(limit, value.flatten())
+    })
+}
+
+fn limit_value(field: &Field<'_>, limit: Limit) -> Read<Option<u64>> {
+    let refused = |error: LimitError| {
+        let hint = error.meant.as_ref().map(|meant| format!("did you mean `{meant}`?"));
+        field.expected(&error.expected()).with_hint(hint)
+    };
+    match &field.node.value {
+        Value::Plain(text) | Value::Quoted(text) => limit.parse_value(text).map_err(refused),
+        _ => Err(field.expected(&limit.parse_value("").map_or_else(|error| error.expected(), |_| String::new()))),
+    }
 }
 
 /// The whole file, its keys known to be known.

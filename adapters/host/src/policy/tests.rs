@@ -1,5 +1,6 @@
 use super::*;
 use isobox_domain::enforcement::Control;
+use isobox_domain::limit::{Limit, Limits};
 use isobox_domain::policy::{
     BackendChoice, BackendName, HideRule, NetworkAccess, PathMode, Requirement, ReuseKind, SandboxPolicy, TaskLimit,
     ToolCalls, ViewLimit, WorkspaceExposure,
@@ -50,7 +51,9 @@ fn every_key_has_its_effect() {
         network:\n  default: inherited\n  allow: [\"api.example.com:443\"]\n\
         filesystem:\n  expose_workspace: read_only\n  read:\n    - ~/.rustup\n    - /opt/go\n\
         credentials: {default: none}\nrequire: [ipc, network]\npreflight: {rules: []}\npromotion: {mode: manual}\nrecords: {views: 0}\n\
-        tasks: {max: 3}\n";
+        tasks: {max: 3}\n\
+        limits: {time: 10ms, idle_time: 10ms, memory: 4MiB, cpu: 0.01, cpu_time: 1s, processes: 1, disk: 4KiB,\n  \
+        inodes: 1, open_files: 8, file_size: \"1KiB\", output: 1024B}\n";
     let expected = ProjectPolicy {
         tool_calls: ToolCalls::Enabled,
         sandbox: SandboxPolicy {
@@ -61,6 +64,9 @@ fn every_key_has_its_effect() {
             workspace: WorkspaceExposure::ReadOnly,
             read: vec![b"~/.rustup".to_vec(), b"/opt/go".to_vec()],
             require: [Control::Network, Control::Ipc].map(Requirement::Control).into_iter().collect(),
+            limits: Limit::ALL
+                .into_iter()
+                .fold(Limits::NONE, |limits, limit| limits.with(limit, Some(limit.range().0))),
             ..SandboxPolicy::default()
         },
         preflight: vec![PreflightRule::BackendStarts, PreflightRule::StoreWritable],
@@ -133,6 +139,21 @@ fn wrong_types_and_unsupported_values_are_told_apart() {
         ),
         ("records: {views: \"3\"}", 18, "`records.views` is a number, or `all`, found the text \"3\""),
         ("tasks: {max: 0}", 14, "`tasks.max` is a number from 1 to 4294967295, or `unlimited`, found `0`"),
+        (
+            "limits: {memory: 0}",
+            18,
+            "`limits.memory` is a size such as `512MiB` or `4GiB`, from 4MiB to 1PiB, or `unlimited`, found `0`",
+        ),
+        (
+            "limits: {processes: [1]}",
+            21,
+            "`limits.processes` is a whole number, from 1 to 4194304, or `unlimited`, found a list",
+        ),
+        (
+            "limits: {time: -5m}",
+            16,
+            "`limits.time` is a duration such as `90s`, `30m` or `2h`, from 10ms to 365d, or `unlimited`, found `-5m`",
+        ),
         ("filesystem: {read: [../x]}", 21, "`../x` is not an absolute path"),
         ("filesystem: {read: [~bob/x]}", 21, "`~bob/x` names a home directory other than `~`"),
         (
@@ -145,6 +166,20 @@ fn wrong_types_and_unsupported_values_are_told_apart() {
         let (line, found_column, found_problem, _) = mistake(body);
         assert_eq!((line, found_column, &*found_problem), (3, column, problem), "{body}");
     }
+}
+
+#[test]
+fn a_limit_without_its_unit_is_told_with_one() {
+    for (body, hint) in [
+        ("limits: {memory: 4G}", "did you mean `4GiB`?"),
+        ("limits: {time: 30}", "did you mean `30s`?"),
+        ("limits: {cpu: 0}", "did you mean `unlimited`?"),
+        ("limits: {memroy: 4GiB}", "did you mean `memory`?"),
+        ("limits: {open-files: 64}", "did you mean `open_files`?"),
+    ] {
+        assert_eq!(mistake(body).3.as_deref(), Some(hint), "{body}");
+    }
+    assert_eq!(read("limits: {memory: unlimited}"), Ok(ProjectPolicy::default()));
 }
 
 #[test]

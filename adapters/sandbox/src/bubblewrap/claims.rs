@@ -42,7 +42,7 @@ fn claim(control: Control, findings: &Findings) -> Enforcement {
         Control::Ipc => by("IPC, UTS and cgroup namespaces"),
         Control::Environment => by("cleared environment, PID namespace"),
         Control::Credentials => by("private HOME, no /run, no host sockets, seccomp against keyrings"),
-        Control::Limits => not("this version of isobox sets no limits"),
+        Control::Limits => not("the policy sets no limits"),
     }
 }
 

@@ -4,6 +4,7 @@ use super::findings::Findings;
 use super::{refused, stage_arguments};
 use crate::environment::{environment, value};
 use crate::filter::Strictness;
+use crate::limits::Containment;
 use crate::protocol::{Enclosure, Plan, Reach, Rule, Use};
 use crate::supervision::{Recipe, io_error};
 use crate::view::{Access, Item, SYSTEM, View, etc};
@@ -63,6 +64,8 @@ pub(super) fn recipe(
         written: None,
         way_back: None,
         private: Some(private.0),
+        // Its processes are among the user's others, so that no more is claimed than where nothing contains them.
+        containment: Containment::None,
     })
 }
 
@@ -108,6 +111,7 @@ fn plan(request: Option<&LaunchRequest<'_>>, view: &View<'_>, enclosure: Enclosu
         environment: request.map(|request| environment(request, &programs, &own)).unwrap_or_default(),
         enclosure: Some(enclosure),
         terminal: request.and_then(|request| request.terminal),
+        rlimits: Vec::new(),
     }
 }
 

@@ -50,7 +50,7 @@ fn in_namespaces(control: Control, proc_view: ProcView, why_not_fresh: Option<&s
         Control::Ipc => by("IPC, UTS and cgroup namespaces"),
         Control::Environment => by("cleared environment, PID namespace"),
         Control::Credentials => by("private HOME, no /run, no host sockets, seccomp against keyrings"),
-        Control::Limits => Enforcement::NotEnforced { reason: "this version of isobox sets no limits".to_owned() },
+        Control::Limits => Enforcement::NotEnforced { reason: "the policy sets no limits".to_owned() },
     }
 }
 

@@ -39,6 +39,11 @@ impl Channel {
         Self(descriptor)
     }
 
+    /// The same end once more, for another thread.
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+        self.0.try_clone().map(Self)
+    }
+
     /// Sends one message.
     pub(crate) fn send(&self, message: &[u8]) -> io::Result<()> {
         send(self.0.as_raw_fd(), message, MsgFlags::MSG_NOSIGNAL)?;

@@ -54,6 +54,26 @@ fn count_killed(child: Option<(Pid, Exit)>) -> u64 {
     u64::from(matches!(child, Some((_, Exit::Signal(signal))) if signal == Signal::SIGKILL as u8))
 }
 
+/// Asks every process within `reach` to end. One that is stopped goes on, so that it can.
+pub(super) fn terminate(reach: Reach) -> io::Result<()> {
+    for signal in [Signal::SIGTERM, Signal::SIGCONT] {
+        match reach {
+            // As below: every process of this PID namespace but its init.
+            Reach::Namespace if std::process::id() == 1 => match kill(Pid::from_raw(-1), signal) {
+                Ok(()) | Err(Errno::ESRCH) => {}
+                Err(errno) => return Err(errno.into()),
+            },
+            Reach::Namespace | Reach::Tree => {
+                // Who is gone, or may not be asked, is killed in the end, if that is possible.
+                descendants_of(std::process::id(), &parents()?).into_iter().for_each(|pid| {
+                    kill(Pid::from_raw(pid), signal).ok();
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Sends SIGKILL to every process within `reach`; tells whether only such are left as may not be killed.
 fn kill_all(reach: Reach) -> io::Result<bool> {
     match reach {

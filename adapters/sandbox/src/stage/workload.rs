@@ -3,6 +3,8 @@
 use super::enclosure::Ruleset;
 use super::terminal::Slave;
 use crate::descriptors::close_on_exec_from;
+use crate::limits::{Rlimit, apply_rlimits};
+use crate::protocol::Plan;
 use crate::signals;
 use isobox_domain::escape::Escaped;
 use isobox_ports::EndCause;
@@ -31,13 +33,10 @@ struct Execution {
     environment: Vec<CString>,
 }
 
-/// Starts `arguments` as execvp(3) would, with the PATH of `environment`, on `terminal` if there is one, behind `ruleset`.
-pub(super) fn start(
-    arguments: &[Vec<u8>],
-    environment: &[Vec<u8>],
-    terminal: Option<&Slave>,
-    ruleset: Option<Ruleset>,
-) -> io::Result<Started> {
+/// Starts the command of `plan` as execvp(3) would, with the PATH of its environment, on `terminal` if there is one, behind
+/// `ruleset`.
+pub(super) fn start(plan: &Plan, terminal: Option<&Slave>, ruleset: Option<Ruleset>) -> io::Result<Started> {
+    let Plan { arguments, environment, .. } = plan;
     let program = arguments.first().ok_or_else(|| io::Error::other("the plan names no command"))?;
     let execution = Execution {
         candidates: c_strings(&candidates(program, path_in(environment)))?,
@@ -48,7 +47,7 @@ pub(super) fn start(
     // SAFETY: the Stage has a single thread, so that the child may do everything that its parent may.
     match unsafe { fork() }? {
         ForkResult::Child => {
-            become_workload(&execution, terminal, ruleset, &mut File::from(std::os::fd::OwnedFd::from(writer)))
+            become_workload(&execution, plan, (terminal, ruleset), &mut File::from(std::os::fd::OwnedFd::from(writer)))
         }
         ForkResult::Parent { child } => {
             drop(writer);
@@ -84,8 +83,13 @@ fn candidates(program: &[u8], path: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// Runs in the child: never returns, and reports on `errors` why nothing could be executed.
-fn become_workload(execution: &Execution, terminal: Option<&Slave>, ruleset: Option<Ruleset>, errors: &mut File) -> ! {
-    let errno = match prepare(terminal, ruleset) {
+fn become_workload(
+    execution: &Execution,
+    plan: &Plan,
+    (terminal, ruleset): (Option<&Slave>, Option<Ruleset>),
+    errors: &mut File,
+) -> ! {
+    let errno = match prepare(&plan.rlimits, terminal, ruleset) {
         Ok(()) => execute(execution),
         Err(error) => Errno::from_raw(error.raw_os_error().unwrap_or(libc::EIO)),
     };
@@ -95,13 +99,14 @@ fn become_workload(execution: &Execution, terminal: Option<&Slave>, ruleset: Opt
     unsafe { libc::_exit(127) }
 }
 
-fn prepare(terminal: Option<&Slave>, ruleset: Option<Ruleset>) -> io::Result<()> {
+fn prepare(rlimits: &[Rlimit], terminal: Option<&Slave>, ruleset: Option<Ruleset>) -> io::Result<()> {
     nix::unistd::setsid()?;
     terminal.map_or(Ok(()), Slave::become_streams)?;
     nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
     (1..=signals::LAST).for_each(signals::set_default);
     SigSet::empty().thread_set_mask()?;
     close_on_exec_from(3)?;
+    apply_rlimits(rlimits)?;
     ruleset.map_or(Ok(()), Ruleset::enforce)
 }
 

@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Instant;
 
 /// A process by its pidfd.
-pub(super) struct PidHandle(OwnedFd);
+pub(crate) struct PidHandle(OwnedFd);
 
 impl PidHandle {
     /// The handle of a process that exists.
@@ -21,8 +21,13 @@ impl PidHandle {
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
+    /// The same once more, for another thread.
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+        self.0.try_clone().map(Self)
+    }
+
     /// Sends SIGKILL. A process that is gone is fine.
-    pub(super) fn kill(&self) -> io::Result<()> {
+    pub(crate) fn kill(&self) -> io::Result<()> {
         let (fd, no_info) = (self.0.as_raw_fd(), std::ptr::null::<libc::siginfo_t>());
         // SAFETY: pidfd_send_signal(2) with a null siginfo reads no memory of this process.
         let result = unsafe { libc::syscall(libc::SYS_pidfd_send_signal, fd, libc::SIGKILL, no_info, 0) };

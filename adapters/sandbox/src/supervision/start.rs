@@ -5,12 +5,14 @@ use super::signals::EndingSignals;
 use super::streams::Output;
 use super::{PATIENCE, RunningSandbox};
 use crate::descriptors::file_of;
+use crate::limits::{Containment, Force, Upper};
 use crate::protocol::{Channel, Message, Plan, Received};
 use crate::spawn::{Namespaces, spawn};
 use crate::stage::devices::WayBack;
 use isobox_domain::policy::BackendName;
-use isobox_ports::{Cause, Filled, LaunchError, WorkspaceMount};
+use isobox_ports::{Cause, Filled, LaunchError, LaunchRequest, WorkspaceMount};
 use nix::poll::{PollFd, PollFlags, poll};
+use nix::unistd::Pid;
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
@@ -38,16 +40,32 @@ pub(crate) struct Recipe {
     pub(crate) way_back: Option<WayBack>,
     /// A directory that is the Sandbox's own, and goes with it.
     pub(crate) private: Option<TempDir>,
+    /// What keeps the workload from its limits.
+    pub(crate) containment: Containment,
 }
 
 /// Brings the Sandbox up, fills the Workspace meanwhile, and starts the workload in it.
 pub(crate) fn start(
-    recipe: Recipe,
-    mount: &WorkspaceMount,
+    mut recipe: Recipe,
+    request: &LaunchRequest<'_>,
     fill: &mut dyn FnMut() -> Filled,
 ) -> Result<RunningSandbox, LaunchError> {
+    let asked = &request.policy.asked.limits;
+    let force = Force::prepare(asked, recipe.containment, upper(request.mount), request.name);
+    recipe.plan.rlimits = force.rlimits();
     let (backend, wanted) = (recipe.backend, recipe.plan.terminal);
-    let mut sandbox = bring_up(recipe, mount, fill)?;
+    let (mut sandbox, pid) = bring_up(recipe, request.mount, fill)?;
+    if !asked.is_empty() {
+        let watched = sandbox.watched(force, pid).map_err(io_error("put the limits in force"))?;
+        let reports = watched.reports();
+        sandbox.limits = Some(watched);
+        // It was expected to hold, or there would be no launch; what holds is known only by now.
+        if !reports.is_empty()
+            && let Some(unmet) = request.policy.clone().with_limits(reports).unmet_limits()
+        {
+            return Err(LaunchError::Refused { backend, reason: unmet.to_string() });
+        }
+    }
     sandbox.control.send(b"G").map_err(io_error("start the workload"))?;
     if wanted.is_some() {
         let master = terminal_of(&sandbox.control, backend)?;
@@ -65,6 +83,15 @@ fn terminal_of(control: &Channel, backend: BackendName) -> Result<OwnedFd, Launc
         (Some(Message::Terminal), Some(master)) => Ok(master),
         (Some(Message::Failed(reason)), _) => Err(refused(&reason)),
         _ => Err(refused("its stage passed no terminal out")),
+    }
+}
+
+/// Whether what is written to a Workspace has a size of its own.
+fn upper(mount: &WorkspaceMount) -> Upper {
+    match mount {
+        WorkspaceMount::Overlay(overlay) if overlay.memory.is_some() => Ok(()),
+        WorkspaceMount::Overlay(_) => Err("the workspace is written on disk".to_owned()),
+        WorkspaceMount::Directory { .. } => Err("the workspace has files of its own, on disk".to_owned()),
     }
 }
 
@@ -90,7 +117,7 @@ fn bring_up(
     recipe: Recipe,
     mount: &WorkspaceMount,
     fill: &mut dyn FnMut() -> Filled,
-) -> Result<RunningSandbox, LaunchError> {
+) -> Result<(RunningSandbox, Pid), LaunchError> {
     let backend = recipe.backend;
     let signals = EndingSignals::hold(recipe.plan.terminal).map_err(io_error("hold signals back"))?;
     let mut young = Young::spawn(recipe).map_err(io_error("start the sandbox's first process"))?;
@@ -98,14 +125,14 @@ fn bring_up(
         young.last_words().map_err(io_error("end the sandbox"))?;
         return Err(LaunchError::NotFilled);
     }
-    let stage = young.wait_until_ready().map_err(|stillbirth| match stillbirth {
+    let (stage, pid) = young.wait_until_ready().map_err(|stillbirth| match stillbirth {
         Stillbirth::Refused(reason) => LaunchError::Refused { backend, reason },
         Stillbirth::Io(source) => io_error("wait for the sandbox to come up")(source),
     })?;
     let Young { child, control, stdin, stdout, stderr, written, private } = young;
     let mount = mount.clone();
-    let (stdin, terminal, made) = (Some(stdin), None, Vec::new());
-    Ok(RunningSandbox {
+    let (stdin, terminal, made, limits) = (Some(stdin), None, Vec::new(), None);
+    let sandbox = RunningSandbox {
         child,
         stage,
         control,
@@ -118,7 +145,9 @@ fn bring_up(
         written,
         made,
         private,
-    })
+        limits,
+    };
+    Ok((sandbox, pid))
 }
 
 /// A Sandbox on its way up.
@@ -169,7 +198,7 @@ impl Young {
 
     /// Waits for the Stage's first word. Until then nothing of the workload runs, so that whatever arrived on standard
     /// error is the backend's own: the reason if there is one, dropped if the Sandbox came up all the same.
-    fn wait_until_ready(&mut self) -> Result<PidHandle, Stillbirth> {
+    fn wait_until_ready(&mut self) -> Result<(PidHandle, Pid), Stillbirth> {
         if !self.hears_something()? {
             return Err(self.bury(Some("it did not come up in time".to_owned())));
         }
@@ -183,7 +212,7 @@ impl Young {
             }
             (Some(Message::Ready), Some(pid)) => {
                 self.stderr.take_unread()?;
-                Ok(PidHandle::open(pid)?)
+                Ok((PidHandle::open(pid)?, pid))
             }
             (Some(Message::Failed(reason)), _) => Err(self.bury(Some(reason))),
             _ => Err(self.bury(Some("its stage does not speak this version's language".to_owned()))),

@@ -50,7 +50,9 @@ impl Streams for Heard {
 
 /// A backend, a policy and a Workspace.
 pub(crate) struct Stand<'a> {
-    backend: &'a dyn RuntimeBackend,
+    pub(crate) backend: &'a dyn RuntimeBackend,
+    /// What the attempt is called.
+    pub(crate) name: &'a str,
     pub(crate) policy: SandboxPolicy,
     pub(crate) exposed: Exposed,
     pub(crate) mount: WorkspaceMount,
@@ -61,7 +63,14 @@ impl<'a> Stand<'a> {
     pub(crate) fn new(backend: &'a dyn RuntimeBackend) -> Result<Self, Failed> {
         let workspace = TempDir::new()?;
         let mount = WorkspaceMount::Directory { host_path: workspace.path().to_owned() };
-        Ok(Self { backend, policy: SandboxPolicy::default(), exposed: Exposed::default(), mount, workspace })
+        Ok(Self {
+            backend,
+            name: "test",
+            policy: SandboxPolicy::default(),
+            exposed: Exposed::default(),
+            mount,
+            workspace,
+        })
     }
 
     /// With a Workspace that is an overlay with one lower directory, which is empty.
@@ -111,8 +120,10 @@ impl<'a> Stand<'a> {
             workspace: None,
             exposures: Vec::new(),
             why_this_backend: None,
+            limits: Vec::new(),
         };
         let request = LaunchRequest {
+            name: self.name,
             command: &command,
             policy: &policy,
             mount: &self.mount,

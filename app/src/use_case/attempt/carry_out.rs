@@ -130,7 +130,9 @@ fn launch(
     mount: &WorkspaceMount,
     fill: &mut dyn FnMut() -> Filled,
 ) -> Result<Box<dyn Sandbox>, LaunchError> {
+    let name = format!("{}-{}", record.task, record.attempt);
     let request = LaunchRequest {
+        name: &name,
         command: &request.command,
         policy: &record.policy,
         mount,

@@ -2,14 +2,16 @@
 
 use super::{Ports, ROOM_BYTES, Retention, TaskRequest, Uncommitted, preflight_of};
 use crate::failure::{Failure, FailureKind};
+use isobox_domain::enforcement::Enforcement;
 use isobox_domain::escape::Escaped;
+use isobox_domain::limit::{Limit, LimitReport, Limits};
 use isobox_domain::policy::{
     BackendChoice, BackendName, Capabilities, EffectivePolicy, Refusal, SandboxPolicy, WorkspaceChoice, WorkspaceKind,
     resolve,
 };
 use isobox_domain::preflight::PreflightRule;
 use isobox_domain::source::{Cleanliness, DirtyEntry, DirtyState, WorkspaceSource};
-use isobox_ports::{RuntimeBackend, WorkspaceForm};
+use isobox_ports::{MemorySize, RuntimeBackend, WorkspaceForm};
 
 /// Picks the backend for what was asked, or refuses. Only backends that could be picked are probed, and none after one that
 /// no other can outdo.
@@ -20,7 +22,7 @@ pub(crate) fn choose<'a>(
     let candidates: Vec<_> = backends.iter().filter(|backend| is_candidate(asked.backend, backend.name())).collect();
     let mut capabilities: Vec<Capabilities> = Vec::new();
     for candidate in &candidates {
-        capabilities.push(candidate.capabilities());
+        capabilities.push(able(**candidate, &asked.limits));
         let is_settled = capabilities.last().is_some_and(Capabilities::is_outdone_by_none);
         if is_settled && resolve(asked, &capabilities).is_ok() {
             break;
@@ -29,7 +31,30 @@ pub(crate) fn choose<'a>(
     let effective = resolve(asked, &capabilities).map_err(refused)?;
     let chosen = candidates.into_iter().find(|backend| backend.name() == effective.backend);
     let chosen = chosen.ok_or_else(|| Failure::new(FailureKind::General, "the chosen runtime backend is not there"))?;
-    Ok((*chosen, effective))
+    let limits = forecast(*chosen, &effective);
+    Ok((*chosen, effective.with_limits(limits)))
+}
+
+/// What a backend can do, with what it can do about the limits that are asked for.
+fn able(backend: &dyn RuntimeBackend, limits: &Limits) -> Capabilities {
+    let capabilities = backend.capabilities();
+    let is_asked = !limits.is_empty() && capabilities.unavailable.is_none();
+    if is_asked { capabilities.with_limits(&with_output(limits, backend.limits(limits))) } else { capabilities }
+}
+
+/// What is expected to hold of the limits that were asked for.
+fn forecast(backend: &dyn RuntimeBackend, policy: &EffectivePolicy) -> Vec<LimitReport> {
+    let asked = &policy.asked.limits;
+    if asked.is_empty() { Vec::new() } else { with_output(asked, backend.limits(asked)) }
+}
+
+/// Adds the limit that isobox itself keeps, whatever the backend.
+pub(super) fn with_output(asked: &Limits, mut reports: Vec<LimitReport>) -> Vec<LimitReport> {
+    let output = asked.of(Limit::Output);
+    reports
+        .extend(output.map(|bytes| LimitReport::by(Limit::Output, bytes, "isobox keeps no more, and counts the rest")));
+    reports.sort_by_key(|report| report.limit);
+    reports
 }
 
 /// The form of the Workspace that was asked for, which `backend` has to be able to mount.
@@ -37,9 +62,12 @@ pub(super) fn form(
     ports: &Ports<'_>,
     request: &TaskRequest,
     backend: &dyn RuntimeBackend,
+    policy: &EffectivePolicy,
 ) -> Result<WorkspaceForm, Failure> {
-    let overlay =
-        || Ok(WorkspaceForm::Overlay { kind: backend.overlay(Some(ports.workspaces.directory()))?, memory: None });
+    // What is in memory cannot be kept.
+    let memory = memory_size(policy).filter(|_| request.retention == Retention::Dispose);
+    let at = if memory.is_some() { None } else { Some(ports.workspaces.directory()) };
+    let overlay = || Ok(WorkspaceForm::Overlay { kind: backend.overlay(at)?, memory });
     match request.workspace {
         WorkspaceChoice::Named(WorkspaceKind::Copy) => Ok(WorkspaceForm::Copy),
         WorkspaceChoice::Named(WorkspaceKind::Overlay) if request.uncommitted == Uncommitted::TakenAlong => {
@@ -68,6 +96,40 @@ pub(super) fn insist(request: &TaskRequest, why: Option<&str>) -> Result<(), Fai
 fn no_overlay(why: &str) -> Failure {
     Failure::new(FailureKind::General, format!("the workspace cannot be an overlay here: {why}"))
         .with_hint("without --workspace, or with --workspace copy, it has files of its own")
+}
+
+/// The size of what the workload may write, if that is limited and the limit is to hold: then it lies in memory.
+fn memory_size(policy: &EffectivePolicy) -> Option<MemorySize> {
+    /// A file takes at least a page. That many small ones are no more than what large ones may take.
+    const PAGE_BYTES: u64 = 4096;
+    let held = |limit: Limit| {
+        let report = policy.limits.iter().find(|report| report.limit == limit)?;
+        report.applied
+    };
+    let bytes = held(Limit::Disk)?;
+    let inodes = held(Limit::Inodes).unwrap_or_else(|| (bytes / PAGE_BYTES).saturating_add(1024));
+    Some(MemorySize { bytes, inodes })
+}
+
+/// The Effective Policy once it is known what the Workspace is: one that is not in memory has no size of its own.
+pub(super) fn with_form(policy: EffectivePolicy, form: &WorkspaceForm) -> Result<EffectivePolicy, Failure> {
+    let why = match form {
+        WorkspaceForm::Overlay { memory: Some(_), .. } => return Ok(policy),
+        WorkspaceForm::Overlay { memory: None, .. } => "the workspace is written on disk",
+        WorkspaceForm::Copy => "the workspace has files of its own, on disk",
+    };
+    let is_about_disk = |limit| matches!(limit, Limit::Disk | Limit::Inodes);
+    let settle = |report: LimitReport| match report.enforcement {
+        Enforcement::NotEnforced { .. } => report,
+        _ if is_about_disk(report.limit) => LimitReport::not(report.limit, report.asked, why),
+        _ => report,
+    };
+    let limits = policy.limits.iter().cloned().map(settle).collect();
+    let policy = policy.with_limits(limits);
+    match policy.unmet_limits() {
+        Some(unmet) => Err(refused(Refusal::Unmet { reasons: unmet.to_string(), unmet: vec![unmet] })),
+        None => Ok(policy),
+    }
 }
 
 fn is_candidate(choice: BackendChoice, name: BackendName) -> bool {

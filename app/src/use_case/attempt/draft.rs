@@ -40,6 +40,7 @@ pub(super) fn draft(
         salt: ports.task_ids.salt(),
         parents: follows.map(|earlier| earlier.parent).into_iter().collect(),
         probes: Vec::new(),
+        exceeded: Vec::new(),
         extensions: Vec::new(),
     }
 }

@@ -1,6 +1,7 @@
 //! The workload's streams: live and byte for byte to the caller, and into the record.
 
 use isobox_domain::content::{ContentId, ContentRef};
+use isobox_domain::limit::{ExceededLimit, Limit, LimitEffect};
 use isobox_domain::record::{OutputLoss, TaskRecord};
 use isobox_ports::{
     Attempt, CallerTerminal, Content, Flow, ObjectWriter, Role, StderrPlace, StoreError, Streams, TerminalRequest,
@@ -51,21 +52,51 @@ pub(super) struct Tee<'a> {
     stdout: Passage<'a>,
     stderr: Passage<'a>,
     terminal: Option<Session>,
+    budget: Budget,
+}
+
+/// How much of both outputs is kept.
+struct Budget {
+    limit: Option<u64>,
+    passed_bytes: u64,
+}
+
+impl Budget {
+    /// The part of the next piece that is within the limit.
+    fn kept<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
+        let left = self.limit.map_or(u64::MAX, |limit| limit.saturating_sub(self.passed_bytes));
+        self.passed_bytes = self.passed_bytes.saturating_add(bytes.len() as u64);
+        &bytes[..usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len())]
+    }
+
+    fn exceeded(&self) -> Option<ExceededLimit> {
+        let value = self.limit.filter(|limit| self.passed_bytes > *limit)?;
+        Some(ExceededLimit {
+            limit: Limit::Output,
+            value,
+            observed: self.passed_bytes,
+            evidence: "isobox's own counter; the rest was passed on and not kept".to_owned(),
+            effect: LimitEffect::Unnoticed,
+        })
+    }
 }
 
 impl<'a> Tee<'a> {
-    pub(super) fn new(caller: Caller, attempt: &'a dyn Attempt) -> Self {
+    /// Keeps no more than `limit` bytes of both outputs.
+    pub(super) fn new(caller: Caller, attempt: &'a dyn Attempt, limit: Option<u64>) -> Self {
         Self {
             stdin: caller.stdin,
             read: Arc::default(),
             stdout: Passage::new(caller.stdout, attempt, Role::Stdout),
             stderr: Passage::new(caller.stderr, attempt, Role::Stderr),
             terminal: caller.terminal,
+            budget: Budget { limit, passed_bytes: 0 },
         }
     }
 
-    /// Completes the outputs of `record`, and says how they reached the caller.
-    pub(super) fn finish(self, record: &mut TaskRecord) -> Delivery {
+    /// Completes the outputs of `record`, and says how they reached the caller, and whether they were more than is kept.
+    pub(super) fn finish(self, record: &mut TaskRecord) -> (Delivery, Option<ExceededLimit>) {
+        let exceeded = self.budget.exceeded();
         record.stdin = self.read.lock().unwrap_or_else(PoisonError::into_inner).reference();
         let (stdout, out_dropped, out_delivery) = self.stdout.finish();
         let (stderr, err_dropped, err_delivery) = self.stderr.finish();
@@ -78,7 +109,7 @@ impl<'a> Tee<'a> {
                 "{dropped_bytes} bytes of output were passed on but not kept: the task store failed while the workload ran"
             ));
         }
-        if out_delivery == Delivery::Whole { err_delivery } else { out_delivery }
+        (if out_delivery == Delivery::Whole { err_delivery } else { out_delivery }, exceeded)
     }
 }
 
@@ -93,11 +124,11 @@ impl Streams for Tee<'_> {
     }
 
     fn stdout(&mut self, bytes: &[u8]) -> Flow {
-        self.stdout.pass(bytes)
+        self.stdout.pass(bytes, self.budget.kept(bytes))
     }
 
     fn stderr(&mut self, bytes: &[u8]) -> Flow {
-        self.stderr.pass(bytes)
+        self.stderr.pass(bytes, self.budget.kept(bytes))
     }
 
     fn terminal(&mut self) -> Option<&mut dyn CallerTerminal> {
@@ -136,8 +167,10 @@ impl<'a> Passage<'a> {
         Self { attempt, role, keeper, kept_bytes: 0, dropped_bytes: 0, caller, state }
     }
 
-    fn pass(&mut self, bytes: &[u8]) -> Flow {
-        self.keep(bytes);
+    fn pass(&mut self, bytes: &[u8], kept: &[u8]) -> Flow {
+        if !kept.is_empty() {
+            self.keep(kept);
+        }
         self.give(bytes)
     }
 

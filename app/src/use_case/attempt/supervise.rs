@@ -2,9 +2,11 @@
 
 use super::Ports;
 use super::carry_out::{Performed, Standing};
+use super::choose::with_output;
 use super::streams::{Caller, Delivery, Tee};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, one_line};
+use isobox_domain::limit::{ExceededLimit, Limit, LimitEffect, decide};
 use isobox_domain::outcome::{Exit, Outcome};
 use isobox_domain::record::TaskRecord;
 use isobox_domain::timings::Phase;
@@ -19,13 +21,17 @@ pub(super) fn supervise(
     record: &mut TaskRecord,
     workspace: &Workspace,
 ) -> Performed {
-    let mut tee = Tee::new(caller, attempt);
+    let asked = record.policy.asked.limits;
+    if !asked.is_empty() {
+        record.policy = record.policy.clone().with_limits(with_output(&asked, sandbox.limits()));
+    }
+    let mut tee = Tee::new(caller, attempt, asked.of(Limit::Output));
     let ended = sandbox.supervise(&mut tee);
     record.ended_at = ports.clock.now();
     ports.laps.end(Phase::Workload);
-    let delivery = tee.finish(record);
+    let (delivery, cut) = tee.finish(record);
     let code = match ended {
-        Ok(ending) => end(record, ending),
+        Ok(ending) => end(record, ending, cut),
         Err(error) => {
             record.outcome = Outcome::ResultCaptureFailure;
             record.outcome_detail = Some(one_line(&error));
@@ -48,15 +54,26 @@ pub(super) fn supervise(
 }
 
 /// Writes down how the workload ended; the exit code to pass on.
-fn end(record: &mut TaskRecord, ending: Ending) -> ExitCode {
+fn end(record: &mut TaskRecord, ending: Ending, cut: Option<ExceededLimit>) -> ExitCode {
     record.usage = ending.usage;
-    let is_own_end = !matches!(ending.cause, EndCause::Interrupted { .. });
+    record.exceeded = ending.exceeded.into_iter().chain(cut).collect();
+    let is_own_end = !matches!(ending.cause, EndCause::Interrupted { .. })
+        && !record.exceeded.iter().any(|exceeded| exceeded.effect == LimitEffect::Ended);
     if let (Some(killed @ 1..), true) = (ending.killed_processes, is_own_end) {
         let processes = if killed == 1 { "process was" } else { "processes were" };
         record.warnings.push(format!("{killed} {processes} still there when the command had ended, and killed"));
     }
+    // What decides the outcome is told with it, and the rest here.
+    let decides = matches!(ending.cause, EndCause::Exited(exit) if decide(&record.exceeded, Some(exit)));
+    record.warnings.extend(record.exceeded.iter().skip(usize::from(decides)).map(ToString::to_string));
     record.outcome_detail = None;
     match ending.cause {
+        EndCause::Exited(exit) if decides => {
+            record.outcome = Outcome::LimitExceeded;
+            record.outcome_detail = record.exceeded.first().map(ToString::to_string);
+            record.exit = Some(exit);
+            ExitCode::of_limit(record.exceeded.first(), exit)
+        }
         EndCause::Exited(exit) => {
             let is_success = exit == Exit::Code(0);
             record.outcome = if is_success { Outcome::Success } else { Outcome::WorkloadCommandExit };

@@ -94,9 +94,11 @@ impl Stand {
             workspace: None,
             exposures: Vec::new(),
             why_this_backend: None,
+            limits: Vec::new(),
         };
         let mount = &self.mount;
         let request = LaunchRequest {
+            name: "contract",
             command,
             policy: &policy,
             mount,
