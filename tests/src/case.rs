@@ -8,8 +8,10 @@ use std::process::Command;
 /// The backends that a promise is tested on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
-    /// Contains the workload.
+    /// Contains the workload with a program of its own.
     Bubblewrap,
+    /// Contains the workload by itself: with namespaces on a whole machine.
+    Landlock,
     /// Contains nothing: a test looks that the record says so.
     Host,
 }
@@ -19,6 +21,7 @@ impl Backend {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Bubblewrap => "bubblewrap",
+            Self::Landlock => "landlock",
             Self::Host => "host",
         }
     }
@@ -129,7 +132,7 @@ pub fn on(backend: Backend, test: impl Fn(&Case)) {
 
 /// Tests a promise on every backend, where one test tells enough.
 pub fn on_every_backend(test: impl Fn(&Case)) {
-    for backend in [Backend::Bubblewrap, Backend::Host] {
+    for backend in [Backend::Bubblewrap, Backend::Landlock, Backend::Host] {
         on(backend, &test);
     }
 }
@@ -152,6 +155,7 @@ macro_rules! promises {
      $(bubblewrap: [$($bubblewrap:ident),* $(,)?],)? $(host: [$($host:ident),* $(,)?],)?) => {
         $crate::promises!(@on bubblewrap Bubblewrap
             [$($($every)*)?] [$($($containing)*)?] [$($($bubblewrap)*)?]);
+        $crate::promises!(@on landlock Landlock [$($($every)*)?] [$($($containing)*)?] []);
         $crate::promises!(@on host Host [$($($every)*)?] [$($($host)*)?] []);
     };
     (@on $module:ident $backend:ident [] [] []) => {};

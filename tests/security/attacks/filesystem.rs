@@ -13,21 +13,25 @@ pub(crate) const ATTACKS: &[Attack] = &[
     Attack { name: "a_file_of_the_host_is_linked_into_the_workspace", named: &[], attempt: link },
     Attack { name: "a_file_of_the_host_is_moved_away", named: &[], attempt: move_away },
     Attack { name: "a_file_of_the_host_is_truncated", named: &[], attempt: truncate },
-    Attack { name: "the_mode_or_times_of_a_host_file_are_changed", named: &["mode", "metadata"], attempt: change_mode },
-    Attack {
-        name: "names_and_sizes_of_host_files_are_found_out",
-        named: &["names", "metadata", "stat"],
-        attempt: look,
-    },
+    Attack { name: "the_mode_of_a_host_file_is_changed", named: &["modes"], attempt: change_mode },
+    Attack { name: "the_times_of_a_host_file_are_changed", named: &["times"], attempt: change_times },
+    Attack { name: "an_attribute_of_a_host_file_is_set", named: &["extended attributes"], attempt: set_attribute },
+    Attack { name: "names_and_sizes_of_host_files_are_found_out", named: &["names"], attempt: look },
+    Attack { name: "a_directory_of_the_host_is_watched", named: &["watched"], attempt: watch },
     Attack { name: "the_trusted_repository_is_read", named: &[], attempt: read_repository },
     Attack { name: "the_repositorys_records_are_read", named: &[], attempt: read_store },
     Attack { name: "the_system_is_written", named: &[], attempt: write_system },
     Attack { name: "settings_of_the_kernel_are_written", named: &["/proc"], attempt: write_settings },
-    Attack { name: "devices_of_the_host_are_opened_or_changed", named: &["/dev"], attempt: devices },
+    Attack {
+        name: "devices_of_the_host_are_opened_or_changed",
+        named: &["/dev", "whatever the user owns"],
+        attempt: devices,
+    },
     Attack { name: "a_host_directory_is_mounted", named: &[], attempt: bind },
     Attack { name: "a_descriptor_of_the_caller_leads_out", named: &[], attempt: descriptors },
     Attack { name: "a_file_handle_leads_out", named: &[], attempt: handle },
-    Attack { name: "accounts_and_secrets_of_the_system_are_read", named: &[], attempt: system_secrets },
+    Attack { name: "accounts_of_the_system_are_read", named: &["accounts"], attempt: accounts },
+    Attack { name: "secrets_of_the_system_are_read", named: &[], attempt: system_secrets },
 ];
 
 fn read(case: &Case) -> Verdict {
@@ -42,7 +46,7 @@ fn read_through_links(case: &Case) -> Verdict {
         case,
         &format!(
             "
-for place in ('.', '/tmp', os.environ['HOME']):
+for place in ('.', os.environ.get('TMPDIR', '/tmp'), os.environ['HOME']):
     name = place + '/link-%d' % os.getpid()
     os.symlink('{}', name)
     attempt('read a file of the host through a link', lambda: read(name))
@@ -152,33 +156,62 @@ fn truncate(case: &Case) -> Verdict {
 
 fn change_mode(case: &Case) -> Verdict {
     let path = canary::file(case, "secret");
-    let program = format!(
-        "
-path = '{}'
-attempt('changed the times of a file of the host', lambda: os.utime(path, (1, 1)))
-attempt('set an attribute of a file of the host', lambda: os.setxattr(path, 'user.mine', b'x'))
-attempt('changed the mode of a file of the host', lambda: os.chmod(path, 0o666))
-",
-        path.display()
-    );
+    let program = format!("attempt('changed the mode', lambda: os.chmod('{}', 0o666))", path.display());
+    python_with_effect(case, &program, || canary::damage(&path))
+}
+
+fn change_times(case: &Case) -> Verdict {
+    let path = canary::file(case, "secret");
+    let program = format!("attempt('changed the times', lambda: os.utime('{}', (1, 1)))", path.display());
     python_with_effect(case, &program, || {
         let metadata = std::fs::metadata(&path).expect("metadata");
         let is_old = std::os::unix::fs::MetadataExt::mtime(&metadata) == 1;
-        canary::damage(&path).or_else(|| is_old.then(|| "the times of a file of the host were changed".to_owned()))
+        is_old.then(|| "the times of a file of the host were changed".to_owned())
     })
+}
+
+fn set_attribute(case: &Case) -> Verdict {
+    let path = canary::file(case, "secret");
+    python(
+        case,
+        &format!(
+            "attempt('set an attribute of a file of the host', lambda: os.setxattr('{}', 'user.mine', b'x'))",
+            path.display()
+        ),
+    )
 }
 
 fn look(case: &Case) -> Verdict {
     let path = canary::file(case, "secret");
+    let link = case.project.home().join("link");
+    std::os::unix::fs::symlink("somewhere", &link).expect("a link");
     let program = format!(
         "
 path = '{}'
 attempt('asked for the size of a file of the host', lambda: os.stat(path))
+attempt('asked where a link of the host leads', lambda: os.readlink('{}'))
 attempt('listed a directory of the host', lambda: os.listdir(os.path.dirname(path)))
 ",
-        path.display()
+        path.display(),
+        link.display()
     );
     python(case, &program)
+}
+
+/// Whoever watches a directory is told the names of what changes in it.
+fn watch(case: &Case) -> Verdict {
+    let home = case.project.home();
+    python(
+        case,
+        &format!(
+            "
+def watched():
+    checked(libc.inotify_add_watch(checked(libc.inotify_init()), b'{}', 0x102))
+attempt('watched a directory of the host', watched)
+",
+            home.display()
+        ),
+    )
 }
 
 fn read_repository(case: &Case) -> Verdict {
@@ -366,15 +399,24 @@ for place in ('.', '/usr', '/tmp', '/', '/etc/alternatives'):
     )
 }
 
+fn accounts(case: &Case) -> Verdict {
+    python(
+        case,
+        "
+own = [line for line in open('/etc/passwd') if not line.startswith(('root:', 'nobody:', 'isobox:'))]
+attempt('read the accounts of this machine', lambda: bool(own))
+",
+    )
+}
+
+/// What `/proc` tells of keys is an attack on credentials.
 fn system_secrets(case: &Case) -> Verdict {
     python(
         case,
         "
-for path in ('/etc/shadow', '/etc/gshadow', '/etc/sudoers', '/etc/machine-id', '/root/.bashrc', '/proc/kcore', '/proc/keys',
+for path in ('/etc/shadow', '/etc/gshadow', '/etc/sudoers', '/etc/machine-id', '/root/.bashrc', '/proc/kcore',
              '/etc/hostname', '/var/log/dpkg.log', '/run/utmp', '/boot', '/sys/class'):
     attempt('opened ' + path, lambda: os.open(path, os.O_RDONLY))
-own = [line for line in open('/etc/passwd') if not line.startswith(('root:', 'nobody:', 'isobox:'))]
-attempt('read the accounts of this machine', lambda: bool(own))
 ",
     )
 }

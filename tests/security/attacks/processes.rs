@@ -17,7 +17,11 @@ pub(crate) const ATTACKS: &[Attack] = &[
     Attack { name: "a_process_of_the_host_is_seen", named: SEEN, attempt: see },
     Attack { name: "a_process_of_the_host_is_traced", named: &["see and signal", "trace"], attempt: trace },
     Attack { name: "the_memory_of_a_host_process_is_read", named: &["see and signal", "trace"], attempt: memory },
-    Attack { name: "a_host_process_is_given_other_priorities", named: &["signal", "priorit"], attempt: priority },
+    Attack {
+        name: "a_host_process_is_given_other_priorities",
+        named: &["signal", "priorit", "slowed"],
+        attempt: priority,
+    },
     Attack { name: "a_daemon_outlives_its_parent", named: &[], attempt: daemon },
     Attack { name: "a_daemon_escapes_between_forks", named: &[], attempt: fleeing },
     Attack { name: "the_stage_is_killed", named: &["isobox's own"], attempt: kill_stage },

@@ -63,8 +63,9 @@ fn alone(control: Control, landlock_abi: u64, why: &str) -> Enforcement {
     match control {
         Control::Filesystem => partially(
             "Landlock",
-            "paths are the host's own; names, sizes and times of everything can be looked at, and modes, owners, times and \
-             extended attributes changed of whatever the user owns",
+            "paths are the host's own; names, sizes and times of everything can be looked at and watched, and modes, groups, \
+             times and extended attributes changed of whatever the user owns; the accounts of this machine and what /proc \
+             tells of it can be read",
         ),
         Control::Network => by("seccomp: no socket but connected pairs; Landlock refuses TCP besides"),
         Control::Processes if landlock_abi >= SCOPED_SINCE => partially(
@@ -80,12 +81,13 @@ fn alone(control: Control, landlock_abi: u64, why: &str) -> Enforcement {
         Control::Syscalls => by("seccomp filter"),
         Control::Ipc => partially(
             "seccomp: no System V IPC and no message queues",
-            "the host's name and control groups can be read",
+            "the host name, the cgroup and the lists of System V IPC can be read",
         ),
         Control::Environment => by("cleared environment, Landlock against looking into other processes"),
         Control::Credentials => partially(
             "private HOME, Landlock, no Unix sockets but pairs, seccomp against keyrings",
-            "the user's files cannot be read, but their modes can be changed",
+            "the user's files cannot be read, but their modes can be changed; /proc lists the sockets of the host and the \
+             keys of the user",
         ),
         Control::Limits => Enforcement::NotEnforced { reason: "this version of isobox sets no limits".to_owned() },
     }
