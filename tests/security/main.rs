@@ -7,6 +7,7 @@ mod inodes;
 mod kernel_surface;
 mod layers;
 mod nothing_is_lost;
+mod ordinary_work;
 mod promotion_gate;
 mod report_is_complete;
 mod required_controls;

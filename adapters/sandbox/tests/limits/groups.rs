@@ -82,6 +82,7 @@ pub(crate) fn no_group_is_left(stand: &mut Stand<'_>) -> Result<(), Failed> {
 }
 
 /// Runs a workload that does not end, and says that it runs.
+#[allow(clippy::print_stdout, reason = "whoever started this process waits for the word")]
 pub(crate) fn supervise(backend: &dyn RuntimeBackend) -> Result<(), Failed> {
     let mut stand = Stand::new(backend)?;
     limited(&mut stand, Limit::Memory, "64MiB");
