@@ -16,3 +16,4 @@ mod special_files;
 mod storage;
 mod streams;
 mod whole_tree_dies;
+mod without_namespaces;

@@ -7,12 +7,14 @@ use crate::filter::Strictness;
 use crate::limits::Containment;
 use crate::protocol::{Enclosure, Plan, Reach, Rule, Use};
 use crate::supervision::{Recipe, io_error};
-use crate::view::{Access, Item, SYSTEM, View, etc};
+use crate::view::{Access, Entry, HOME, Item, SYSTEM, View, etc};
 use isobox_domain::policy::{BackendName, NetworkAccess, WorkspaceExposure};
 use isobox_ports::{LaunchError, LaunchRequest, WorkspaceMount};
-use std::fs::create_dir;
+use std::ffi::OsStr;
+use std::fs::{create_dir, create_dir_all};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, symlink};
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -22,6 +24,14 @@ const MOUNTS_NOTHING: &str = "nothing can be mounted without namespaces, which a
 /// Why it refuses rules that take something away from what is shown.
 const HIDES_NOTHING: &str = "something is to be hidden or protected in what the workload sees, which Landlock cannot do \
     without namespaces, and they are refused here";
+
+/// Why it refuses copies that may be changed.
+const COPIES_NOTHING: &str = "the workload is to have copies of host files in their places, which takes mounts, and they are \
+    refused here";
+
+/// Why it refuses sockets.
+const REACHES_NO_SOCKET: &str = "the workload is to reach a socket of the host, and without namespaces, which are refused \
+    here, every one or none could be reached";
 
 /// Files of the host's `/etc` that have no copy of their own here, and tell of its users what everybody may read.
 const OF_USERS: [&str; 5] = ["/etc/passwd", "/etc/group", "/etc/hosts", "/etc/nsswitch.conf", "/etc/resolv.conf"];
@@ -39,10 +49,11 @@ pub(super) fn recipe(
     if let WorkspaceMount::Overlay(_) = mount {
         return Err(refused(MOUNTS_NOTHING.to_owned()));
     }
-    if hides_something(view, request) {
-        return Err(refused(HIDES_NOTHING.to_owned()));
+    if let Some(reason) = out_of_reach(view, request) {
+        return Err(refused(reason.to_owned()));
     }
     let private = Private::make().map_err(io_error("make a private HOME and temporary directory"))?;
+    private.link(&view.layout.host).map_err(io_error("show what is exposed below the private HOME"))?;
     let enclosure = Enclosure {
         inside: None,
         landlock_abi: findings.landlock_abi,
@@ -77,6 +88,24 @@ impl Private {
         let private = Self(tempfile::Builder::new().prefix("isobox-").tempdir()?);
         [private.home(), private.temporary()].iter().try_for_each(create_dir)?;
         Ok(private)
+    }
+
+    /// Leads from below HOME to what the view shows there. What lies in something else that is shown is there with that, and
+    /// a directory made for it would be made on the host.
+    fn link(&self, shown: &[Entry]) -> io::Result<()> {
+        let mut linked: Vec<&Path> = Vec::new();
+        for Entry { path, item } in shown {
+            let place = Path::new(OsStr::from_bytes(path)).strip_prefix(HOME);
+            let (Ok(place), Item::Host(source, _)) = (place, item) else { continue };
+            if linked.iter().any(|other| place.starts_with(other)) {
+                continue;
+            }
+            let link = self.home().join(place);
+            link.parent().map_or(Ok(()), create_dir_all)?;
+            symlink(OsStr::from_bytes(source), link)?;
+            linked.push(place);
+        }
+        Ok(())
     }
 
     fn home(&self) -> std::path::PathBuf {
@@ -115,12 +144,19 @@ fn plan(request: Option<&LaunchRequest<'_>>, view: &View<'_>, enclosure: Enclosu
     }
 }
 
-/// Landlock allows whole trees, and takes nothing of one back.
-fn hides_something(view: &View<'_>, request: Option<&LaunchRequest<'_>>) -> bool {
-    let of_host =
-        view.layout.host.iter().any(|entry| matches!(entry.item, Item::Masked | Item::Memory(_) | Item::Sealed));
+/// Why what is asked for cannot be had, if it cannot.
+fn out_of_reach(view: &View<'_>, request: Option<&LaunchRequest<'_>>) -> Option<&'static str> {
+    let shown = |is: fn(&Item) -> bool| view.layout.host.iter().any(|entry| is(&entry.item));
+    let is_socket =
+        |path: &[u8]| Path::new(OsStr::from_bytes(path)).metadata().is_ok_and(|of| of.file_type().is_socket());
+    let sockets = view.layout.host.iter().any(|entry| matches!(&entry.item, Item::Host(path, _) if is_socket(path)));
     let files = request.map(|request| &request.policy.asked.files);
-    of_host || files.is_some_and(|files| !files.hide.is_empty() || !files.protected.is_empty())
+    // Landlock allows whole trees, and takes nothing of one back.
+    let hides = shown(|item| matches!(item, Item::Masked | Item::Memory(_) | Item::Sealed))
+        || files.is_some_and(|files| !files.hide.is_empty() || !files.protected.is_empty());
+    let copies = shown(|item| matches!(item, Item::Host(_, Access::ReadWrite)));
+    let reasons = [(hides, HIDES_NOTHING), (sockets, REACHES_NO_SOCKET), (copies, COPIES_NOTHING)];
+    reasons.into_iter().find(|(is_asked_for, _)| *is_asked_for).map(|(_, reason)| reason)
 }
 
 /// What a view shows, at the host's paths.
@@ -139,7 +175,6 @@ fn rules(view: &View<'_>, private: &Private) -> Vec<Rule> {
     rules.extend(DEVICES.map(|path| rule(path, Use::Devices)));
     rules.extend(view.layout.host.iter().filter_map(|entry| match &entry.item {
         Item::Host(path, Access::ReadOnly) => Some(Rule { path: path.clone(), allowed: Use::Execute }),
-        Item::Host(path, Access::ReadWrite) => Some(Rule { path: path.clone(), allowed: Use::Everything }),
         _ => None,
     }));
     rules
