@@ -6,6 +6,7 @@ use super::exposure::{exposures, weakened};
 use super::requirement::unmet;
 use super::{BackendChoice, BackendName, EffectivePolicy, NetworkAccess, ReuseKind, SandboxPolicy, Unmet};
 use crate::enforcement::{Control, ControlReport, Enforcement};
+use crate::escape::Escaped;
 use crate::limit::{LimitReport, sum_up};
 
 /// What one backend can do on this machine, found by trying.
@@ -73,14 +74,15 @@ pub enum Refusal {
         unmet: Vec<Unmet>,
     },
     /// The policy has `network.allow` rules.
-    #[error("`network.allow` cannot be enforced by any runtime backend yet (first rule: `{rule}`)")]
+    #[error("`network.allow` cannot be enforced by any runtime backend yet (first rule: `{}`)", Escaped(rule.as_bytes()))]
     NetworkAllow {
         /// The first of them.
         rule: String,
     },
     /// A credential was referred to.
     #[error(
-        "the reuse input `credential_ref={reference}` cannot be resolved: this version of isobox has no broker for credentials, and passes none on"
+        "the reuse input `credential_ref={}` cannot be resolved: this version of isobox has no broker for credentials, and passes none on",
+        Escaped(reference.as_bytes())
     )]
     CredentialReference {
         /// What was asked for.

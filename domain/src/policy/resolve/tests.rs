@@ -198,6 +198,15 @@ fn any_policy() -> impl Strategy<Value = SandboxPolicy> {
     })
 }
 
+#[test]
+fn what_a_policy_says_is_escaped_in_a_refusal_that_quotes_it() {
+    let (rule, reference) = ("a\u{1b}[2Jb".to_owned(), "c\u{202e}d".to_owned());
+    let rule = Refusal::NetworkAllow { rule }.to_string();
+    assert!(rule.ends_with(r"(first rule: `a\x1b[2Jb`)"), "{rule}");
+    let reference = Refusal::CredentialReference { reference }.to_string();
+    assert!(reference.starts_with(r"the reuse input `credential_ref=c\u{202e}d` cannot"), "{reference}");
+}
+
 proptest! {
     #[test]
     fn resolving_what_was_resolved_gives_the_same(asked in any_policy(), backends in any_capabilities()) {
