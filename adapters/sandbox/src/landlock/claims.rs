@@ -89,7 +89,7 @@ fn alone(control: Control, landlock_abi: u64, why: &str) -> Enforcement {
             "the user's files cannot be read, but their modes can be changed; /proc lists the sockets of the host and the \
              keys of the user",
         ),
-        Control::Limits => Enforcement::NotEnforced { reason: "this version of isobox sets no limits".to_owned() },
+        Control::Limits => Enforcement::NotEnforced { reason: "the policy sets no limits".to_owned() },
     }
 }
 
