@@ -2,6 +2,7 @@
 
 mod act;
 mod audit;
+mod backend;
 mod cache;
 mod doctor;
 mod learn;
@@ -30,6 +31,7 @@ pub(crate) use audit::{
     AuditArguments, AuditCheckArguments, AuditCheckpointArguments, AuditCommand, AuditKeyArguments,
     AuditProveArguments, AuditRebuildArguments,
 };
+pub(crate) use backend::{BackendArguments, BackendCommand, BackendListArguments};
 pub(crate) use cache::{CacheArguments, CacheCommand, CachePruneArguments, CacheStatArguments};
 pub(crate) use doctor::DoctorArguments;
 pub(crate) use learn::{CompletionsArguments, LearnCommand, ManArguments, ShellName};
@@ -137,6 +139,9 @@ pub(crate) enum Command {
     /// Look whether this machine and a repository are ready; changes nothing
     #[command(after_help = "Examples:\n  isobox doctor\n  isobox doctor /path/to/project\n  isobox doctor --json")]
     Doctor(DoctorArguments),
+    /// Show what the runtime backends enforce on this machine
+    #[command(after_help = "Examples:\n  isobox backend list\n  isobox backend list --json")]
+    Backend(BackendArguments),
     /// The commands that attempt a task.
     #[command(flatten)]
     Attempt(AttemptCommand),

@@ -3,6 +3,7 @@
 mod act;
 mod attestation;
 mod audit;
+mod backend;
 mod cache;
 mod completion;
 mod doctor;
@@ -80,6 +81,7 @@ fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Init(arguments) => init::init(console, &arguments),
         Command::Doctor(arguments) => doctor::doctor(&arguments),
+        Command::Backend(arguments) => backend::backend(&arguments.command),
         Command::Attempt(AttemptCommand::Run(arguments)) => workload::run(console, arguments),
         Command::Attempt(AttemptCommand::Tool(arguments)) => workload::tool(console, arguments),
         Command::Promote(arguments) => promote::promote(console, &arguments),

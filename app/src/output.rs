@@ -2,6 +2,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod audit;
+pub(crate) mod backends;
 pub(crate) mod cache;
 mod caller_stream;
 pub(crate) mod changes;

@@ -4,6 +4,7 @@ pub(crate) mod archive;
 pub(crate) mod attempt;
 pub(crate) mod attestation;
 pub(crate) mod audit;
+pub(crate) mod backends;
 pub(crate) mod cache;
 pub(crate) mod cat;
 pub(crate) mod diff;

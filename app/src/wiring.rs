@@ -3,6 +3,7 @@
 mod acting;
 mod attempts;
 mod audit;
+mod backends;
 mod dirt;
 mod importable;
 mod initialising;
@@ -15,6 +16,7 @@ mod update;
 mod upkeep;
 
 pub(crate) use audit::{read_file, with_audit_keys};
+pub(crate) use backends::with_backend_ports;
 pub(crate) use dirt::{Dirtied, dirtied_project};
 pub(crate) use importable::{Importable, importable};
 pub(crate) use initialising::{Initialised, initialise};

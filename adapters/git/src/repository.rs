@@ -31,6 +31,11 @@ impl GixRepository {
         discovery::discover(directory)
     }
 
+    /// Whether there is a repository around `directory`, whoever owns it, and whether it can be used or not.
+    pub fn is_around(directory: &Path) -> bool {
+        discovery::is_inside_a_repository(directory)
+    }
+
     /// Absolute path of the working tree's root, links resolved.
     pub fn root(&self) -> &Path {
         &self.shared.root

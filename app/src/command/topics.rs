@@ -50,10 +50,11 @@ ends. For programs:
 
   --json           one document on standard output with
                    `schema: \"isobox.THING/v1\"`, full ids, and times in UTC:
-                   audit check, audit checkpoint, audit rebuild, cache prune,
-                   cache stat, diff, doctor, export, import, list, policy check,
-                   policy show, show, store compact, store prune, store repair,
-                   store stat, update, verify, version, workspace list
+                   audit check, audit checkpoint, audit rebuild, backend list,
+                   cache prune, cache stat, diff, doctor, export, import, list,
+                   policy check, policy show, show, store compact, store prune,
+                   store repair, store stat, update, verify, version, workspace
+                   list
   --jsonl          the same, one document of schema isobox.task/v1 a line, as
                    they are found: list
   --json-errors    errors on standard error, one document of schema
@@ -113,8 +114,8 @@ trusted checkout, never from a workspace, so a workload cannot change what holds
 for it. Its keys:
 
   tool_call.enabled                  whether agents may use `isobox tool`
-  runtime_backend                    auto, bubblewrap, or host, which contains
-                                     nothing
+  runtime_backend                    auto, landlock, bubblewrap, or host, which
+                                     contains nothing
   network.default                    deny, or inherited: the host's own network
   network.allow                      rules for single hosts: refused, since no
                                      backend enforces them yet

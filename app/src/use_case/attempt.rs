@@ -12,7 +12,7 @@ mod supervise;
 mod take_along;
 mod turn;
 
-pub(crate) use choose::choose;
+pub(crate) use choose::{able, choose};
 pub(crate) use follow_up::{FollowUp, Start};
 pub(crate) use streams::{Caller, Session};
 pub(crate) use supervise::capture;

@@ -5,6 +5,7 @@ mod archive;
 mod attempts;
 mod attestation;
 mod audit;
+mod backends;
 mod cache;
 mod completion;
 mod copies;

@@ -36,7 +36,7 @@ pub(crate) fn choose<'a>(
 }
 
 /// What a backend can do, with what it can do about the limits that are asked for.
-fn able(backend: &dyn RuntimeBackend, limits: &Limits) -> Capabilities {
+pub(crate) fn able(backend: &dyn RuntimeBackend, limits: &Limits) -> Capabilities {
     let capabilities = backend.capabilities();
     let is_asked = !limits.is_empty() && capabilities.unavailable.is_none();
     if is_asked { capabilities.with_limits(&with_output(limits, backend.limits(limits))) } else { capabilities }
