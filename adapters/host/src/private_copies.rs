@@ -141,7 +141,7 @@ mod tests {
         let copy = copies.copy(&source, &hidden).unwrap();
         assert_eq!(fs::read_to_string(copy.join("link")).unwrap(), "plain");
         assert!(!copy.join("deep/secret").exists());
-        fs::set_permissions(copy.join("deep"), Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(copy.join("deep"), Permissions::from_mode(0o0)).unwrap();
         drop(copies);
         assert_eq!(fs::read_dir(&root).unwrap().count(), 0);
         assert!(source.join("deep/secret").exists());

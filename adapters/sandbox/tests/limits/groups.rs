@@ -88,7 +88,7 @@ pub(crate) fn supervise(backend: &dyn RuntimeBackend) -> Result<(), Failed> {
     limited(&mut stand, Limit::Memory, "64MiB");
     stand.name = "killed";
     let mut sandbox = stand.launch(&["sh", "-c", "sleep 3600"])?;
-    println!("up");
+    std::io::Write::write_all(&mut std::io::stdout(), b"up\n")?;
     sandbox.supervise(&mut Heard::default())?;
     Ok(())
 }
