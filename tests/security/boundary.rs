@@ -145,6 +145,11 @@ fn a_missing_backend_is_named_and_nothing_weaker_is_used(case: &Case) {
     let bin = case.project.home().join("bin");
     fs::create_dir(&bin).expect("a folder");
     let mark = case.marks().join("ran");
+    let policy =
+        case.project.read(".isobox/config.yaml").replace("runtime_backend: auto", "runtime_backend: bubblewrap");
+    assert!(policy.contains("runtime_backend: bubblewrap"), "{policy}");
+    case.project.write_policy(&policy);
+    case.project.commit_all("Name a backend");
     for arguments in [vec!["tool", "--"], vec!["run", "--backend", "bubblewrap", "--"], vec!["run", "--"]] {
         let script = format!("touch {}", mark.display());
         let mut command = case.project.isobox_command(&arguments);
