@@ -35,8 +35,8 @@ pub(crate) enum PolicyCommand {
     ///
     /// Exits with 1 if it is not allowed.
     #[command(
-        after_help = "Examples:\n  isobox policy explain net crates.io:443\n  isobox policy explain path ~/.cargo\n  \
-        isobox policy explain env SSH_AUTH_SOCK\n  isobox policy explain limit memory"
+        after_help = "Examples:\n  isobox policy explain net 127.0.0.1:8080\n  isobox policy explain path /usr/bin/git\n  \
+        isobox policy explain env TERM\n  isobox policy explain limit memory"
     )]
     Explain(PolicyExplainArguments),
     /// Trust the project's policy as it is now, so that tasks run under it

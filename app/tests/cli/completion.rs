@@ -138,9 +138,9 @@ fn every_shell_completes_commands_flags_and_values() {
         shell.complete("isobox man workspace disp\t", "dispose", ".SH NAME");
         shell.complete("isobox list --state unrev\t", "unreviewed", "STATE");
         shell.complete("isobox list --sort dur\t --since yes\t --limit al\t", "all", "DURATION");
-        shell.complete("isobox run --backend ho\t -q -- echo o''ver", "host", "over");
+        shell.complete("isobox run --backend ho\t -q -- echo o''ver < /dev/null", "host", "over");
         shell.complete(
-            "isobox run --backend host --network inh\t --unsafe-net\t -q -- echo o''ver",
+            "isobox run --backend host --network inh\t --unsafe-net\t -q -- echo o''ver < /dev/null",
             "inherited",
             "over",
         );
@@ -151,7 +151,7 @@ fn every_shell_completes_commands_flags_and_values() {
 fn a_flag_and_its_value_in_one_word_are_completed_in_bash() {
     let (project, _) = changed();
     let Some(mut bash) = Shell::start(&project, SHELLS[0]) else { return };
-    bash.complete("isobox run --backend=ho\t -q -- echo o''ver", "--backend=host", "over");
+    bash.complete("isobox run --backend=ho\t -q -- echo o''ver < /dev/null", "--backend=host", "over");
     bash.type_keys("isobox run --reuse-input host\t");
     bash.wait_for("host_binary=");
 }

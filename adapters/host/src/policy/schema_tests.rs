@@ -38,8 +38,8 @@ fn is_as(schema: &Value, found: &Value) -> bool {
         "minLength" => {
             found.as_str().is_none_or(|text| text.chars().count() as u64 >= value.as_u64().expect("a number"))
         }
-        "minimum" => found.as_i64().is_none_or(|number| number >= value.as_i64().expect("a number")),
-        "maximum" => found.as_i64().is_none_or(|number| number <= value.as_i64().expect("a number")),
+        "minimum" => found.as_f64().is_none_or(|number| number >= value.as_f64().expect("a number")),
+        "maximum" => found.as_f64().is_none_or(|number| number <= value.as_f64().expect("a number")),
         "pattern" => found.as_str().is_none_or(|text| {
             let is_path = |text: &str| text.starts_with('/') || text.starts_with("~/");
             match value.as_str().expect("a pattern") {
@@ -55,11 +55,29 @@ fn is_as(schema: &Value, found: &Value) -> bool {
                         _ => false,
                     }
                 }
+                "^(([0-9]+(d|h|m|s|ms))+|unlimited)$" => is_amount(text, &["d", "h", "m", "s", "ms"]),
+                "^(([0-9]+(PiB|TiB|GiB|MiB|KiB|B))+|unlimited)$" => {
+                    is_amount(text, &["PiB", "TiB", "GiB", "MiB", "KiB", "B"])
+                }
                 other => panic!("the pattern {other} is not known to this test"),
             }
         }),
         other => panic!("the keyword {other} is not known to this test"),
     })
+}
+
+/// Whether `text` is numbers with units, or sets no limit.
+fn is_amount(text: &str, units: &[&str]) -> bool {
+    let mut rest = text;
+    while let Some(after) = rest.strip_prefix(|c: char| c.is_ascii_digit()) {
+        let after = after.trim_start_matches(|c: char| c.is_ascii_digit());
+        let ends = after.find(|c: char| c.is_ascii_digit()).unwrap_or(after.len());
+        if !units.contains(&&after[..ends]) {
+            return false;
+        }
+        rest = &after[ends..];
+    }
+    text == "unlimited" || (rest.is_empty() && !text.is_empty())
 }
 
 fn is_of_type(found: &Value, name: &str) -> bool {
@@ -69,6 +87,7 @@ fn is_of_type(found: &Value, name: &str) -> bool {
         "string" => found.is_string(),
         "boolean" => found.is_boolean(),
         "integer" => found.is_i64() || found.is_u64(),
+        "number" => found.is_number(),
         other => panic!("the type {other} is not known to this test"),
     }
 }
@@ -96,6 +115,11 @@ fn any_value() -> impl Strategy<Value = Value> {
         "host_binary=a/b",
         "a[b]",
         "**/*.pem",
+        "90s",
+        "1h30m",
+        "64MiB",
+        "64MB",
+        "1.5",
     ];
     words.extend(texts.map(Value::from));
     words.extend([json!(null), json!(true), json!(false), json!(0), json!(1), json!(-1), json!(4_294_967_295_u64)]);
