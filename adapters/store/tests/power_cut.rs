@@ -256,7 +256,11 @@ fn an_attempt_whose_record_was_lost_in_part_is_still_there() {
     let artifacts = TaskArtifacts { stdout: Some(stdout), ..TaskArtifacts::default() };
     let journal = records.path().join("attempt");
     fs::hard_link(name.join("attempt"), &journal).unwrap();
+    // Somebody looks at it meanwhile: its journal is not emptied for another attempt then.
+    let looked_at = fs::File::open(&name).unwrap();
+    looked_at.lock_shared().unwrap();
     let id = store.publish(attempt, &TaskRecord { artifacts, ..record(1) }).unwrap();
+    drop(looked_at);
     let put_back = || {
         fs::create_dir(&name).unwrap();
         fs::copy(&journal, name.join("attempt")).unwrap();

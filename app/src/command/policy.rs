@@ -22,6 +22,7 @@ use crate::use_case::held_here::held_here;
 use crate::wiring::{self, Project};
 use isobox_domain::escape::Escaped;
 use isobox_domain::finding::{Severity, worst};
+use isobox_domain::limit::Limit;
 use isobox_domain::policy::{TrustedPolicies, WrittenPolicy};
 use isobox_ports::{PolicyError, PolicyFile, PolicyPins, PolicySource};
 use std::ffi::OsString;
@@ -159,13 +160,21 @@ fn explain(arguments: &PolicyExplainArguments) -> Result<ExitCode, Failure> {
     Ok(if answer.is_allowed { ExitCode::SUCCESS } else { ExitCode::NO })
 }
 
+fn limit(name: &str) -> Result<Limit, Failure> {
+    Limit::parse(name).ok_or_else(|| {
+        let known = Limit::ALL.map(Limit::name).join(", ");
+        Failure::new(FailureKind::Usage, format!("there is no limit called `{name}`"))
+            .with_hint(format!("one of: {known}"))
+    })
+}
+
 fn question(arguments: &PolicyExplainArguments) -> Result<Question, Failure> {
     let name = || arguments.name.to_string_lossy().into_owned();
     Ok(match arguments.kind {
         QuestionKind::Net => Question::Host(host(&name())?),
         QuestionKind::Path => Question::Path(wiring::absolute(arguments.name.as_ref())?.into_os_string().into_vec()),
         QuestionKind::Env => Question::Variable(name()),
-        QuestionKind::Limit => Question::Limit(name()),
+        QuestionKind::Limit => Question::Limit(limit(&name())?),
     })
 }
 

@@ -1,6 +1,7 @@
 //! Whether the policy of a project allows something, and which of its rules says so.
 
 use isobox_domain::enforcement::Control;
+use isobox_domain::limit::Limit;
 use isobox_domain::policy::{Glob, NetworkAccess, PathMode, ProjectPolicy, ReuseKind, WorkspaceExposure};
 use isobox_domain::variables::PASSED_ON;
 
@@ -14,7 +15,7 @@ pub(crate) enum Question {
     /// Whether a variable is passed on.
     Variable(String),
     /// Whether something is limited.
-    Limit(String),
+    Limit(Limit),
 }
 
 /// Which host is meant.
@@ -56,7 +57,7 @@ pub(crate) fn explain(policy: &ProjectPolicy, around: &Surroundings<'_>, questio
         Question::Host(host) => host_is_reached(policy, *host),
         Question::Path(path) => path_is_shown(policy, around, path),
         Question::Variable(name) => variable_is_passed_on(policy, name),
-        Question::Limit(name) => limit_is_set(name),
+        Question::Limit(limit) => limit_is_set(policy, *limit),
     }
 }
 
@@ -171,9 +172,12 @@ fn is_reused(policy: &ProjectPolicy, name: &str) -> bool {
 /// What a workload has of its own.
 const OWN_VARIABLES: [&str; 5] = ["HOME", "USER", "LOGNAME", "SHELL", "TMPDIR"];
 
-fn limit_is_set(name: &str) -> Answer {
-    let why = format!("no policy of this version sets a limit on {name}");
-    Answer { is_allowed: true, why, key: None, control: Control::Limits }
+fn limit_is_set(policy: &ProjectPolicy, limit: Limit) -> Answer {
+    let why = match policy.sandbox.limits.of(limit) {
+        Some(most) => format!("up to {}", limit.unit().shown(most)),
+        None => format!("nothing limits {}", limit.name()),
+    };
+    Answer { is_allowed: true, why, key: Some(limit.key()), control: Control::Limits }
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_store_format::commit::{Commit, CommittedChild};
+use isobox_store_format::dictionary::find_dictionary;
 use isobox_store_format::entry::{EntryHeader, EntryKind, HEADER_LEN};
-use isobox_store_format::frame::{Compressor, decode_payload};
+use isobox_store_format::frame::{Compressor, decode_payload_with};
 use isobox_store_format::record::{ChildRole, children, decode_record, encode_record};
 use isobox_store_format::scan::{Found, Scanner};
 use std::collections::HashMap;
@@ -13,13 +14,19 @@ use std::path::Path;
 /// Makes a lane say that the task which printed `said` printed `forged`, with every id, checksum, COMMIT and chain right again.
 pub(crate) fn rewrite(lane: &Path, said: &[u8], forged: &[u8]) {
     let bytes = fs::read(lane).expect("read the lane");
+    let dictionary = find_dictionary(&bytes[..], bytes.len() as u64).expect("memory can be read");
     let mut rewrite = Rewrite::default();
     let mut scanner = Scanner::new(&bytes[..], 0, bytes.len() as u64);
     while let Some(found) = scanner.find_next().expect("memory can be read") {
         let Found::Entry { offset, header } = found else { panic!("{found:?} in a sound lane") };
         let payload = offset as usize + HEADER_LEN;
         let stored = bytes[payload..payload + header.stored_length as usize].to_vec();
-        rewrite.take(&header, decode_payload(&header, stored).expect("a sound entry"), said, forged);
+        if header.kind == EntryKind::Dictionary {
+            rewrite.lane.extend([&header.encode()[..], &stored].concat());
+            continue;
+        }
+        let raw = decode_payload_with(&header, stored, dictionary.as_ref()).expect("a sound entry");
+        rewrite.take(&header, raw, said, forged);
     }
     assert!(rewrite.others.len() >= 3, "an output, its record and its COMMIT are others");
     fs::write(lane, rewrite.lane).expect("write the lane");

@@ -143,5 +143,5 @@ fn cgroups(delegation: &Delegation) -> Finding {
         Delegation::None(why) => why.clone(),
     };
     Finding::machine("cgroups.delegation", "looked whether this user may make a control group", found)
-        .note("nothing: this version sets no limits, and does not use it")
+        .note("limits on memory, processes and CPUs are held by a control group where one can be made; else as far as polling and resource limits go")
 }

@@ -166,7 +166,8 @@ fn capture_waits_for_the_cache() {
         let mut sink = RecordingSink::default();
         scene.workspaces().capture(&workspace.state, &workspace.mount, &mut sink).map(|()| sink.lines.len())
     };
-    fs::remove_dir_all(scene.cache()).expect("the cache is removed");
+    // What was made is looked at in the background, which may note that meanwhile.
+    while fs::remove_dir_all(scene.cache()).is_err_and(|error| error.kind() == std::io::ErrorKind::DirectoryNotEmpty) {}
     fs::write(scene.cache(), "no directory").expect("a file is written");
     let WorkspaceError::Io { source, .. } = capture().expect_err("nothing to compare with") else {
         panic!("another failure")

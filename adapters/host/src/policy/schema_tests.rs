@@ -44,6 +44,7 @@ fn is_as(schema: &Value, found: &Value) -> bool {
             let is_path = |text: &str| text.starts_with('/') || text.starts_with("~/");
             match value.as_str().expect("a pattern") {
                 "^(/|~/)" => is_path(text),
+                "^(/|~(/|$))" => is_path(text) || text == "~",
                 "^[^/]" => !text.is_empty() && !text.starts_with('/'),
                 "^[^\\[\\]{}\\\\!]+$" => !text.is_empty() && !text.contains(['[', ']', '{', '}', '\\', '!']),
                 "^(path|local_integration)=(/|~/)|^host_binary=([^/]+$|/|~/)|^credential_ref=.|^env_var=[^=]+$" => {
