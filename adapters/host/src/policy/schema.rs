@@ -306,7 +306,9 @@ fn limit_value(field: &Field<'_>, limit: Limit) -> Read<Option<u64>> {
         field.expected(&error.expected()).with_hint(hint)
     };
     match &field.node.value {
-        Value::Plain(text) | Value::Quoted(text) => limit.parse_value(text).map_err(refused),
+        Value::Plain(text) => limit.parse_value(text).map_err(refused),
+        // In quotes, a number is text; one with a unit is text anyway.
+        Value::Quoted(text) if text.parse::<f64>().is_err() => limit.parse_value(text).map_err(refused),
         _ => Err(field.expected(&limit.parse_value("").map_or_else(|error| error.expected(), |_| String::new()))),
     }
 }
