@@ -191,7 +191,7 @@ type Forgery = (&'static str, fn(&mut Vec<Entry>));
 const FORGERIES: [Forgery; 11] = [
     ("another id", |entries| {
         let (header, payload) = last(entries, EntryKind::Record);
-        payload[70] ^= 1;
+        payload[10] ^= 1;
         *header = EntryHeader { id: header.id, ..EntryHeader::raw(EntryKind::Record, payload) };
     }),
     ("wrong CRC", |entries| last(entries, EntryKind::Record).0.payload_crc ^= 1),
