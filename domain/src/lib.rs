@@ -40,3 +40,4 @@ pub mod update_target;
 pub mod v1;
 pub mod variables;
 pub mod verification;
+mod wildcard;

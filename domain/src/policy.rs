@@ -286,6 +286,20 @@ pub struct EffectivePolicy {
 }
 
 impl EffectivePolicy {
+    /// What holds where nothing but `asked` is known: what a backend claims.
+    pub fn claimed(asked: SandboxPolicy, Capabilities { backend, controls, limitations, .. }: Capabilities) -> Self {
+        Self {
+            backend,
+            asked,
+            controls,
+            limitations,
+            workspace: None,
+            exposures: Vec::new(),
+            why_this_backend: None,
+            limits: Vec::new(),
+        }
+    }
+
     /// The same with a Workspace of `kind`, and with what is known of that.
     #[must_use]
     pub fn with_workspace(mut self, kind: WorkspaceKind) -> Self {

@@ -6,7 +6,7 @@ mod program;
 
 use crate::descriptors::file_of;
 use crate::environment;
-use crate::layout::{self, Filling, Layout};
+use crate::layout::{self, Layout};
 use crate::limits::{self, Containment};
 use crate::memory::{Memory, circumstances};
 use crate::obstacles;
@@ -15,7 +15,7 @@ use crate::overlays::{Mounts, Overlays};
 use crate::protocol::{Mounting, Plan, Reach};
 use crate::stage::devices::{self, Guard, WayBack};
 use crate::stage::mounter;
-use crate::supervision::{Recipe, RunningSandbox, io_error, reason_of, start, try_out};
+use crate::supervision::{Recipe, RunningSandbox, io_error, reason_of, try_out};
 use crate::view::{self, ProcView, View};
 use claims::Findings;
 use isobox_domain::limit::{LimitReport, Limits};
@@ -200,17 +200,14 @@ impl Mounts for BubblewrapBackend {
         fill: &mut dyn FnMut() -> Filled,
     ) -> Result<RunningSandbox, LaunchError> {
         let findings = self.findings().as_ref().map_err(|reason| refused(reason.clone()))?;
-        let (layout, filling) = layout::of(request, fill)?;
-        let view = View {
-            proc_view: findings.proc_view,
-            network: request.policy.asked.network,
-            exposure: request.policy.asked.workspace,
-            layout: &layout,
-            host_path: request.mount.host_path(),
-        };
-        let recipe = self.recipe(&view, plan(request), request.mount)?;
-        let mut fill = || if filling == Filling::Done { Filled::Whole } else { fill() };
-        Ok(start(recipe, request, &mut fill)?.with_made(layout.made))
+        layout::start_on(request, fill, |layout| {
+            self.recipe(&View::of(request, layout, findings.proc_view), plan(request), request.mount)
+        })
+    }
+
+    fn forget(&self) {
+        self.memory.as_ref().inspect(|memory| memory.forget());
+        self.overlays.forget();
     }
 }
 
@@ -220,7 +217,7 @@ impl RuntimeBackend for BubblewrapBackend {
     }
 
     fn capabilities(&self) -> Capabilities {
-        claims::capabilities(self.findings().as_ref())
+        crate::claims::capabilities(self.name(), self.findings().as_ref(), claims::claim, claims::limitations)
     }
 
     fn limits(&self, asked: &Limits) -> Vec<LimitReport> {
@@ -236,12 +233,7 @@ impl RuntimeBackend for BubblewrapBackend {
         request: &LaunchRequest<'_>,
         fill: &mut dyn FnMut() -> Filled,
     ) -> Result<Box<dyn Sandbox>, LaunchError> {
-        let started = self.start(request, fill);
-        if let Err(LaunchError::Refused { .. } | LaunchError::Io { .. }) = &started {
-            self.memory.as_ref().inspect(|memory| memory.forget());
-            self.overlays.forget();
-        }
-        Ok(Box::new(started?))
+        self.start_or_forget(request, fill)
     }
 }
 

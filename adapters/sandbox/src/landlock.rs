@@ -10,13 +10,13 @@ mod rules;
 
 use crate::environment;
 use crate::filter::Strictness;
-use crate::layout::{self, Filling, Layout};
+use crate::layout::{self, Layout};
 use crate::limits::{self, Containment};
 use crate::memory::Memory;
 use crate::overlays::{Mounts, Overlays};
 use crate::protocol::{CONTROL_FD, Enclosure, Inside, OwnNetwork, Plan, Privileges, Reach};
 use crate::spawn::Namespaces;
-use crate::supervision::{Recipe, RunningSandbox, io_error, start, try_out};
+use crate::supervision::{Recipe, RunningSandbox, io_error, try_out};
 use crate::view::{self, View};
 use findings::{Findings, Walls};
 use isobox_domain::limit::{LimitReport, Limits};
@@ -77,11 +77,6 @@ impl LandlockBackend {
     /// What works here, found by bringing Sandboxes up; tried once per value.
     fn findings(&self) -> &Result<Findings, String> {
         self.findings.get_or_init(|| findings::recall_or_find(self.memory.as_ref(), &self.program, &try_walls))
-    }
-
-    fn forget(&self) {
-        self.memory.as_ref().inspect(|memory| memory.forget());
-        self.overlays.forget();
     }
 }
 
@@ -174,17 +169,14 @@ impl Mounts for LandlockBackend {
         fill: &mut dyn FnMut() -> Filled,
     ) -> Result<RunningSandbox, LaunchError> {
         let findings = self.findings().as_ref().map_err(|reason| refused(reason.clone()))?;
-        let (layout, filling) = layout::of(request, fill)?;
-        let view = View {
-            proc_view: findings.proc_view(),
-            network: request.policy.asked.network,
-            exposure: request.policy.asked.workspace,
-            layout: &layout,
-            host_path: request.mount.host_path(),
-        };
-        let recipe = recipe(findings, &view, request.mount, Some(request))?;
-        let mut fill = || if filling == Filling::Done { Filled::Whole } else { fill() };
-        Ok(start(recipe, request, &mut fill)?.with_made(layout.made))
+        layout::start_on(request, fill, |layout| {
+            recipe(findings, &View::of(request, layout, findings.proc_view()), request.mount, Some(request))
+        })
+    }
+
+    fn forget(&self) {
+        self.memory.as_ref().inspect(|memory| memory.forget());
+        self.overlays.forget();
     }
 }
 
@@ -210,7 +202,7 @@ impl RuntimeBackend for LandlockBackend {
     }
 
     fn capabilities(&self) -> Capabilities {
-        claims::capabilities(self.findings().as_ref())
+        crate::claims::capabilities(self.name(), self.findings().as_ref(), claims::claim, claims::limitations)
     }
 
     fn limits(&self, asked: &Limits) -> Vec<LimitReport> {
@@ -230,10 +222,6 @@ impl RuntimeBackend for LandlockBackend {
         request: &LaunchRequest<'_>,
         fill: &mut dyn FnMut() -> Filled,
     ) -> Result<Box<dyn Sandbox>, LaunchError> {
-        let started = self.start(request, fill);
-        if let Err(LaunchError::Refused { .. } | LaunchError::Io { .. }) = &started {
-            self.forget();
-        }
-        Ok(Box::new(started?))
+        self.start_or_forget(request, fill)
     }
 }

@@ -3,7 +3,7 @@
 mod hidden;
 mod workspace;
 
-use crate::supervision::io_error;
+use crate::supervision::{Recipe, RunningSandbox, io_error, start};
 use crate::view::{self, Access, Entry, Item};
 use isobox_domain::policy::WorkspaceExposure;
 use isobox_ports::{Access as Allowed, Exposed, Filled, LaunchError, LaunchRequest, Place};
@@ -25,18 +25,27 @@ pub(crate) struct Layout {
 
 /// Whether somebody has to fill the Workspace still.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Filling {
+enum Filling {
     /// It is filled.
     Done,
     /// Nobody did.
     Open,
 }
 
-/// What the policy of `request` adds. What lies in the Workspace decides about some of it: it is filled before.
-pub(crate) fn of(
+/// Starts a Sandbox as `recipe` says for what the policy of `request` adds, and removes what was made for that at its end.
+pub(crate) fn start_on(
     request: &LaunchRequest<'_>,
     fill: &mut dyn FnMut() -> Filled,
-) -> Result<(Layout, Filling), LaunchError> {
+    recipe: impl FnOnce(&Layout) -> Result<Recipe, LaunchError>,
+) -> Result<RunningSandbox, LaunchError> {
+    let (layout, filling) = of(request, fill)?;
+    let recipe = recipe(&layout)?;
+    let mut fill = || if filling == Filling::Done { Filled::Whole } else { fill() };
+    Ok(start(recipe, request, &mut fill)?.with_made(layout.made))
+}
+
+/// What the policy of `request` adds. What lies in the Workspace decides about some of it: it is filled before.
+fn of(request: &LaunchRequest<'_>, fill: &mut dyn FnMut() -> Filled) -> Result<(Layout, Filling), LaunchError> {
     let host = of_host(request.exposed).map_err(io_error("lay out what is shown of the host"))?;
     let asked = &request.policy.asked;
     let mut rules = asked.files.clone();

@@ -7,6 +7,7 @@
 
 mod bubblewrap;
 mod capabilities;
+mod claims;
 mod descriptors;
 mod environment;
 mod filter;

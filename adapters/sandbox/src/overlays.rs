@@ -46,6 +46,22 @@ pub(crate) trait Mounts: RuntimeBackend {
         request: &LaunchRequest<'_>,
         fill: &mut dyn FnMut() -> Filled,
     ) -> Result<RunningSandbox, LaunchError>;
+
+    /// Forgets what was found out.
+    fn forget(&self);
+
+    /// The same as `start`, and what was found out is forgotten if that fails.
+    fn start_or_forget(
+        &self,
+        request: &LaunchRequest<'_>,
+        fill: &mut dyn FnMut() -> Filled,
+    ) -> Result<Box<dyn Sandbox>, LaunchError> {
+        let started = self.start(request, fill);
+        if let Err(LaunchError::Refused { .. } | LaunchError::Io { .. }) = &started {
+            self.forget();
+        }
+        Ok(Box::new(started?))
+    }
 }
 
 /// What was found out, by this process and by earlier ones.
@@ -200,17 +216,7 @@ fn lay_out(scratch: &Path, kind: OverlayKind) -> io::Result<Overlay> {
 fn run_trial(backend: &dyn Mounts, overlay: &Overlay, script: &str) -> Result<(), String> {
     let words = ["sh", "-c", script].map(|word| word.as_bytes().to_vec());
     let command = WorkloadCommand::parse(words.to_vec()).map_err(|error| error.to_string())?;
-    let capabilities = backend.capabilities();
-    let policy = EffectivePolicy {
-        backend: capabilities.backend,
-        asked: SandboxPolicy::default(),
-        controls: capabilities.controls,
-        limitations: capabilities.limitations,
-        workspace: None,
-        exposures: Vec::new(),
-        why_this_backend: None,
-        limits: Vec::new(),
-    };
+    let policy = EffectivePolicy::claimed(SandboxPolicy::default(), backend.capabilities());
     let mount = WorkspaceMount::Overlay(overlay.clone());
     let request = LaunchRequest {
         name: "trial",

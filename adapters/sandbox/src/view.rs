@@ -5,6 +5,7 @@ pub(crate) mod etc;
 use crate::layout::Layout;
 use crate::protocol::STAGE_NAME;
 use isobox_domain::policy::{NetworkAccess, WorkspaceExposure};
+use isobox_ports::LaunchRequest;
 use nix::unistd::geteuid;
 use std::fs;
 use std::io;
@@ -54,6 +55,15 @@ pub(crate) struct View<'a> {
     pub(crate) layout: &'a Layout,
     /// Root of the Workspace.
     pub(crate) host_path: &'a Path,
+}
+
+impl<'a> View<'a> {
+    /// What `request` asks for, with what its policy adds and this `/proc`.
+    pub(crate) fn of(request: &LaunchRequest<'a>, layout: &'a Layout, proc_view: ProcView) -> Self {
+        let asked = &request.policy.asked;
+        let host_path = request.mount.host_path();
+        Self { proc_view, network: asked.network, exposure: asked.workspace, layout, host_path }
+    }
 }
 
 /// Whether what is shown can be written.

@@ -1,5 +1,7 @@
 //! Patterns of paths, component by component.
 
+use crate::wildcard::matches;
+
 /// What stands for any number of components.
 const ANY_DEPTH: &[u8] = b"**";
 
@@ -12,7 +14,7 @@ pub struct Fit {
     pub leads_on: bool,
 }
 
-/// A pattern, split at its slashes: `*` is any number of bytes of one component, `?` one of them, and the component `**` any
+/// A pattern, split at its slashes: `*` is any number of bytes of one component, `?` one character, and the component `**` any
 /// number of components; as the last one, at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glob(Vec<Vec<u8>>);
@@ -41,43 +43,33 @@ impl Glob {
     }
 }
 
+// Every place in the pattern at which the path so far may stand is followed at the same time: a pattern with many `**` costs no
+// more than its length for each component.
 fn fit(parts: &[Vec<u8>], path: &[&[u8]]) -> Fit {
-    match (parts.split_first(), path.split_first()) {
-        (None, _) => Fit { matches: path.is_empty(), leads_on: false },
-        (Some(_), None) => Fit { matches: false, leads_on: true },
-        (Some((first, rest)), Some((_, inner))) if first == ANY_DEPTH => {
-            let here = if rest.is_empty() { Fit { matches: true, leads_on: true } } else { fit(rest, path) };
-            let below = fit(parts, inner);
-            Fit { matches: here.matches || below.matches, leads_on: true }
+    let mut places = vec![false; parts.len() + 1];
+    places[0] = true;
+    skip_depths(parts, &mut places);
+    for name in path {
+        let mut behind = vec![false; parts.len() + 1];
+        for (at, part) in parts.iter().enumerate().filter(|(at, _)| places[*at]) {
+            if part == ANY_DEPTH {
+                behind[at] = true;
+                behind[at + 1] |= at + 1 == parts.len();
+            } else {
+                behind[at + 1] |= matches(part, name);
+            }
         }
-        (Some((first, rest)), Some((name, inner))) if fits_name(first, name) => fit(rest, inner),
-        (Some(_), Some(_)) => Fit::default(),
+        skip_depths(parts, &mut behind);
+        places = behind;
     }
+    Fit { matches: places[parts.len()], leads_on: places[..parts.len()].contains(&true) }
 }
 
-/// Whether one component fits one part of a pattern. Linear but for going back to the last `*`.
-fn fits_name(part: &[u8], name: &[u8]) -> bool {
-    let (mut at, mut done) = (0, 0);
-    let mut last_star: Option<(usize, usize)> = None;
-    while done < name.len() {
-        match part.get(at) {
-            Some(b'*') => {
-                last_star = Some((at + 1, done));
-                at += 1;
-            }
-            Some(byte) if *byte == b'?' || *byte == name[done] => {
-                (at, done) = (at + 1, done + 1);
-            }
-            _ => match last_star {
-                Some((after, begun)) => {
-                    last_star = Some((after, begun + 1));
-                    (at, done) = (after, begun + 1);
-                }
-                None => return false,
-            },
-        }
+/// What stands for any number of components stands for none, too, if it is not the last.
+fn skip_depths(parts: &[Vec<u8>], places: &mut [bool]) {
+    for (at, part) in parts.iter().enumerate().take(parts.len().saturating_sub(1)) {
+        places[at + 1] |= places[at] && part == ANY_DEPTH;
     }
-    part[at..].iter().all(|byte| *byte == b'*')
 }
 
 fn components(path: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -110,6 +102,7 @@ mod tests {
             ("a/**/z", "a/z", true),
             ("?b", "ab", true),
             ("?b", "b", false),
+            ("?b", "\u{e4}b", true),
             ("*a*b", "xxaxxbxxb", true),
             ("*a*b", "xxaxxbxxc", false),
         ] {
@@ -122,6 +115,13 @@ mod tests {
         assert!(fit_of("/a/b/*", "/a").leads_on && fit_of("/a/b/*", "/a/b").leads_on);
         assert!(!fit_of("/a/b/*", "/c").leads_on && !fit_of("/a/b/*", "/a/b/c").leads_on);
         assert!(fit_of("**/x", "/a/b/c").leads_on);
+    }
+
+    #[test]
+    fn a_pattern_of_many_double_stars_ends_soon() {
+        let pattern = "/**/a".repeat(40);
+        assert_eq!(fit_of(&format!("{pattern}/b"), &"/a".repeat(200)), Fit { matches: false, leads_on: true });
+        assert!(fit_of(&pattern, &"/a".repeat(200)).matches);
     }
 
     proptest! {

@@ -2,8 +2,7 @@
 
 use crate::stage::devices::{self, Guard};
 use crate::view::ProcView;
-use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
-use isobox_domain::policy::{BackendName, Capabilities};
+use isobox_domain::enforcement::{Control, Enforcement};
 
 /// What was found by trying.
 #[derive(Clone, Debug)]
@@ -14,24 +13,8 @@ pub(super) struct Findings {
     pub(super) why_not_fresh: Option<String>,
 }
 
-/// The capabilities for what was found, or for a backend that does not start.
-pub(super) fn capabilities(findings: Result<&Findings, &String>) -> Capabilities {
-    let enforcement = |control| match findings {
-        Ok(findings) => claim(control, findings),
-        Err(reason) => Enforcement::NotEnforced { reason: reason.clone() },
-    };
-    Capabilities {
-        backend: BackendName::Bubblewrap,
-        unavailable: findings.err().cloned(),
-        controls: Control::ALL
-            .into_iter()
-            .map(|control| ControlReport { control, enforcement: enforcement(control) })
-            .collect(),
-        limitations: findings.map(limitations).unwrap_or_default(),
-    }
-}
-
-fn claim(control: Control, findings: &Findings) -> Enforcement {
+/// What is claimed of a control.
+pub(super) fn claim(control: Control, findings: &Findings) -> Enforcement {
     let by = |mechanism: &str| Enforcement::Enforced { mechanism: mechanism.to_owned() };
     match control {
         Control::Filesystem => filesystem("mount namespace with a new root, read-only system directories and /proc"),
@@ -78,7 +61,8 @@ fn processes(findings: &Findings) -> Enforcement {
     }
 }
 
-fn limitations(findings: &Findings) -> Vec<String> {
+/// What is known not to work, as sentences for people.
+pub(super) fn limitations(findings: &Findings) -> Vec<String> {
     let mut limitations = vec![
         "the workload can read the host paths of its Workspace and of isobox in /proc/self/mountinfo".to_owned(),
         "32-bit programs cannot run".to_owned(),

@@ -2,34 +2,17 @@
 
 use super::findings::{Findings, Walls};
 use crate::view::ProcView;
-use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
-use isobox_domain::policy::{BackendName, Capabilities};
+use isobox_domain::enforcement::{Control, Enforcement};
 
 /// The version of Landlock from which signals and abstract sockets stay within a Sandbox.
 const SCOPED_SINCE: u64 = 6;
-
-/// The capabilities for what was found, or for a backend that does not start.
-pub(super) fn capabilities(findings: Result<&Findings, &String>) -> Capabilities {
-    let enforcement = |control| match findings {
-        Ok(findings) => claim(control, findings),
-        Err(reason) => Enforcement::NotEnforced { reason: reason.clone() },
-    };
-    Capabilities {
-        backend: BackendName::Landlock,
-        unavailable: findings.err().cloned(),
-        controls: Control::ALL
-            .into_iter()
-            .map(|control| ControlReport { control, enforcement: enforcement(control) })
-            .collect(),
-        limitations: findings.map(limitations).unwrap_or_default(),
-    }
-}
 
 fn by(mechanism: &str) -> Enforcement {
     Enforcement::Enforced { mechanism: mechanism.to_owned() }
 }
 
-fn claim(control: Control, findings: &Findings) -> Enforcement {
+/// What is claimed of a control.
+pub(super) fn claim(control: Control, findings: &Findings) -> Enforcement {
     match &findings.walls {
         Walls::Namespaces { proc_view, why_not_fresh, .. } => {
             in_namespaces(control, *proc_view, why_not_fresh.as_deref())
@@ -107,7 +90,8 @@ fn processes(proc_view: ProcView, why_not_fresh: Option<&str>) -> Enforcement {
     }
 }
 
-fn limitations(findings: &Findings) -> Vec<String> {
+/// What is known not to work, as sentences for people.
+pub(super) fn limitations(findings: &Findings) -> Vec<String> {
     let mut limitations = vec![
         "the workload can read the host paths of its Workspace and of isobox in /proc/self/mountinfo".to_owned(),
         "32-bit programs cannot run".to_owned(),

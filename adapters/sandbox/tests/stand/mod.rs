@@ -111,17 +111,7 @@ impl<'a> Stand<'a> {
     pub(crate) fn launch(&self, arguments: &[&str]) -> Result<Box<dyn Sandbox>, LaunchError> {
         let command = arguments.iter().map(|argument| argument.as_bytes().to_vec()).collect();
         let command = WorkloadCommand::parse(command).expect("a command of a test is one");
-        let capabilities = self.backend.capabilities();
-        let policy = EffectivePolicy {
-            backend: capabilities.backend,
-            asked: self.policy.clone(),
-            controls: capabilities.controls,
-            limitations: capabilities.limitations,
-            workspace: None,
-            exposures: Vec::new(),
-            why_this_backend: None,
-            limits: Vec::new(),
-        };
+        let policy = EffectivePolicy::claimed(self.policy.clone(), self.backend.capabilities());
         let request = LaunchRequest {
             name: self.name,
             command: &command,

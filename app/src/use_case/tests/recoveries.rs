@@ -7,7 +7,7 @@ use isobox_domain::outcome::Outcome;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
 use isobox_domain::source::WorkspaceSource;
 use isobox_ports::fake::Performance;
-use isobox_ports::{Attempts, Clock, RecordLog, Role, WorkspaceForm, WorkspaceRequest, Workspaces};
+use isobox_ports::{Attempt, Attempts, Clock, RecordLog, Role, Workspace, WorkspaceForm, WorkspaceRequest, Workspaces};
 use std::fs;
 use std::path::PathBuf;
 
@@ -28,6 +28,16 @@ fn copy_of(source: &WorkspaceSource) -> WorkspaceRequest<'_> {
     WorkspaceRequest { source, form: WorkspaceForm::Copy }
 }
 
+/// An attempt whose Workspace is made.
+fn begun(world: &World) -> (TaskRecord, Box<dyn Attempt>, Workspace) {
+    let draft = draft();
+    let mut attempt = world.store.inner.begin(&draft).expect("begun");
+    let place = world.workspaces.reserve(&copy_of(&draft.source)).expect("a place");
+    attempt.note(PLACE, &place).expect("noted");
+    let workspace = world.workspaces.create(&place, &copy_of(&draft.source)).expect("made");
+    (draft, attempt, workspace)
+}
+
 fn assert_nothing_is_left(world: &World) {
     assert_eq!(world.standing(), Vec::<std::path::PathBuf>::new());
     assert_eq!(world.unfinished(), 0);
@@ -36,11 +46,7 @@ fn assert_nothing_is_left(world: &World) {
 #[test]
 fn an_attempt_that_was_killed_while_it_ran_becomes_an_interruption_with_what_it_left() {
     let world = World::new(edit);
-    let draft = draft();
-    let mut attempt = world.store.inner.begin(&draft).expect("begun");
-    let place = world.workspaces.reserve(&copy_of(&draft.source)).expect("a place");
-    attempt.note(PLACE, &place).expect("noted");
-    let workspace = world.workspaces.create(&place, &copy_of(&draft.source)).expect("made");
+    let (draft, mut attempt, workspace) = begun(&world);
     let launched = Launched { started_at: clock().now(), mount: workspace.mount.clone() };
     launched.note(&mut *attempt).expect("noted");
     fs::write(workspace.mount.host_path().join("README.md"), "half").expect("write");
@@ -93,11 +99,7 @@ fn a_kill_right_after_the_record_was_published_leaves_a_kept_workspace_alone() {
 
 /// What a process leaves that was killed between the publication of its record and the end of its attempt.
 fn published_and_killed(world: &World, fate: impl FnOnce(PathBuf) -> WorkspaceFate) -> (TaskRecord, PathBuf) {
-    let draft = draft();
-    let mut attempt = world.store.inner.begin(&draft).expect("begun");
-    let place = world.workspaces.reserve(&copy_of(&draft.source)).expect("a place");
-    attempt.note(PLACE, &place).expect("noted");
-    let made = world.workspaces.create(&place, &copy_of(&draft.source)).expect("made");
+    let (draft, attempt, made) = begun(world);
     let host_path = made.mount.host_path().to_owned();
     let record = TaskRecord { workspace: fate(host_path.clone()), ..draft };
     drop(world.store.inner.publish_keeping(attempt, &record).expect("published"));
@@ -107,11 +109,7 @@ fn published_and_killed(world: &World, fate: impl FnOnce(PathBuf) -> WorkspaceFa
 #[test]
 fn a_recovery_that_cannot_have_what_it_compares_with_is_told_and_tried_again() {
     let world = World::new(edit);
-    let draft = draft();
-    let mut attempt = world.store.inner.begin(&draft).expect("begun");
-    let place = world.workspaces.reserve(&copy_of(&draft.source)).expect("a place");
-    attempt.note(PLACE, &place).expect("noted");
-    let workspace = world.workspaces.create(&place, &copy_of(&draft.source)).expect("made");
+    let (_, mut attempt, workspace) = begun(&world);
     Launched { started_at: clock().now(), mount: workspace.mount.clone() }.note(&mut *attempt).expect("noted");
     fs::write(workspace.mount.host_path().join("README.md"), "half").expect("write");
     drop(attempt);

@@ -85,17 +85,7 @@ impl Stand {
         terminal: Option<TerminalRequest>,
         fill: &mut dyn FnMut() -> Filled,
     ) -> Result<Box<dyn Sandbox>, LaunchError> {
-        let capabilities = self.backend.capabilities();
-        let policy = EffectivePolicy {
-            backend: capabilities.backend,
-            asked: SandboxPolicy::default(),
-            controls: capabilities.controls,
-            limitations: capabilities.limitations,
-            workspace: None,
-            exposures: Vec::new(),
-            why_this_backend: None,
-            limits: Vec::new(),
-        };
+        let policy = EffectivePolicy::claimed(SandboxPolicy::default(), self.backend.capabilities());
         let mount = &self.mount;
         let request = LaunchRequest {
             name: "contract",
