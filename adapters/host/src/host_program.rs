@@ -184,24 +184,14 @@ fn first_line(file: &Path) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::made_up_host::Host;
     use std::os::unix::fs::symlink;
-    use tempfile::TempDir;
 
-    struct Host(TempDir);
+    fn host() -> Host {
+        Host::with(&["home/.ssh", "home/.local/bin", "home/.local/share/keyrings"])
+    }
 
     impl Host {
-        fn new() -> Self {
-            let host = Self(tempfile::tempdir().unwrap());
-            for folder in ["home/.ssh", "home/.local/bin", "home/.local/share/keyrings"] {
-                fs::create_dir_all(host.path(folder)).unwrap();
-            }
-            host
-        }
-
-        fn path(&self, below: &str) -> PathBuf {
-            fs::canonicalize(self.0.path()).unwrap().join(below)
-        }
-
         fn program(&self, below: &str, content: &str) -> PathBuf {
             let path = self.path(below);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -210,7 +200,7 @@ mod tests {
             path
         }
 
-        fn resolve(&self, name: &str, directories: &[&str]) -> Result<HostProgram, String> {
+        fn find(&self, name: &str, directories: &[&str]) -> Result<HostProgram, String> {
             let path: Vec<String> = directories.iter().map(|below| self.path(below).display().to_string()).collect();
             resolve(name.as_bytes(), path.join(":").as_bytes(), &ReadPaths::new(Some(&self.path("home")), &[]))
         }
@@ -218,12 +208,12 @@ mod tests {
 
     #[test]
     fn a_node_program_comes_with_its_prefix_and_its_interpreter() {
-        let host = Host::new();
+        let host = host();
         let prefix = "home/.nvm/versions/node/v20";
         host.program(&format!("{prefix}/bin/node"), "\x7fELF");
         host.program(&format!("{prefix}/lib/node_modules/agent/cli.js"), "#!/usr/bin/env node\n");
         symlink("../lib/node_modules/agent/cli.js", host.path(prefix).join("bin/agent")).unwrap();
-        let found = host.resolve("agent", &[&format!("{prefix}/bin")]).unwrap();
+        let found = host.find("agent", &[&format!("{prefix}/bin")]).unwrap();
         assert_eq!(found.shown, [host.path(prefix)]);
         let names: Vec<_> = found.names.iter().map(|(name, ..)| String::from_utf8_lossy(name).into_owned()).collect();
         assert_eq!(names, ["agent", "node"]);
@@ -232,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_python_program_comes_with_its_environment_and_the_python_behind_it() {
-        let host = Host::new();
+        let host = host();
         let (venv, python) = ("home/.local/share/pipx/venvs/agent", "home/.pyenv/versions/3.12");
         host.program(&format!("{python}/bin/python3.12"), "\x7fELF");
         fs::create_dir(host.path(python).join("lib")).unwrap();
@@ -241,24 +231,24 @@ mod tests {
         fs::write(host.path(venv).join("pyvenv.cfg"), "").unwrap();
         symlink(host.path(python).join("bin/python3.12"), host.path(venv).join("bin/python")).unwrap();
         symlink(host.path(venv).join("bin/agent"), host.path("home/.local/bin/agent")).unwrap();
-        let found = host.resolve("agent", &["home/.local/bin"]).unwrap();
+        let found = host.find("agent", &["home/.local/bin"]).unwrap();
         assert_eq!(found.shown, [host.path(venv), host.path(python)]);
         assert_eq!(found.names[0].2, host.path(venv).join("bin/agent"));
     }
 
     #[test]
     fn no_more_than_the_file_is_shown_where_it_lies_among_other_things() {
-        let host = Host::new();
+        let host = host();
         let alone = host.program("home/.local/bin/alone", "\x7fELF");
-        assert_eq!(host.resolve("alone", &["home/.local/bin"]).unwrap().shown, [alone]);
+        assert_eq!(host.find("alone", &["home/.local/bin"]).unwrap().shown, [alone]);
         let download = host.program("home/Downloads/x/tool", "\x7fELF");
         symlink(&download, host.path("home/.local/bin/tool")).unwrap();
-        assert_eq!(host.resolve("tool", &["home/.local/bin"]).unwrap().shown, [download]);
+        assert_eq!(host.find("tool", &["home/.local/bin"]).unwrap().shown, [download]);
     }
 
     #[test]
     fn what_cannot_be_had_is_told_with_the_reason() {
-        let host = Host::new();
+        let host = host();
         host.program("home/.ssh/tool", "\x7fELF");
         host.program("bin/script", "#!/nonexistent/python\n");
         symlink("loop", host.path("bin/loop")).unwrap();
@@ -268,7 +258,7 @@ mod tests {
             ("tool", "home/.ssh", "cannot be exposed"),
             ("script", "bin", "/nonexistent/python is not there"),
         ] {
-            let refused = host.resolve(name, &[directory]).unwrap_err();
+            let refused = host.find(name, &[directory]).unwrap_err();
             assert!(refused.contains(part), "{name}: {refused}");
         }
     }

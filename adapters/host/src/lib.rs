@@ -8,6 +8,8 @@ mod exposing;
 mod git_directories;
 mod host_program;
 mod installation;
+#[cfg(test)]
+mod made_up_host;
 mod mask_key;
 mod policy;
 mod policy_pins;

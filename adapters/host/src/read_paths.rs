@@ -130,25 +130,15 @@ fn resolved(guard: &Guard) -> Option<Guard> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::made_up_host::Host;
     use std::fs;
     use std::os::unix::fs::symlink;
-    use tempfile::TempDir;
 
-    struct Host(TempDir);
+    fn host() -> Host {
+        Host::with(&["home/.ssh", "home/.rustup", "elsewhere/keys", "project/.git/isobox/store"])
+    }
 
     impl Host {
-        fn new() -> Self {
-            let host = Self(tempfile::tempdir().unwrap());
-            for folder in ["home/.ssh", "home/.rustup", "elsewhere/keys", "project/.git/isobox/store"] {
-                fs::create_dir_all(host.path(folder)).unwrap();
-            }
-            host
-        }
-
-        fn path(&self, below: &str) -> PathBuf {
-            fs::canonicalize(self.0.path()).unwrap().join(below)
-        }
-
         fn read_paths(&self) -> ReadPaths {
             ReadPaths::new(Some(&self.path("home")), &[self.path("project/.git/isobox")])
         }
@@ -168,7 +158,7 @@ mod tests {
 
     #[test]
     fn links_are_resolved_and_repetitions_dropped() {
-        let host = Host::new();
+        let host = host();
         symlink(host.path("home/.rustup"), host.path("toolchain")).unwrap();
         let written = [b"~/.rustup".to_vec(), bytes(&host.path("toolchain")), bytes(&host.path("elsewhere/."))];
         let resolved = host.read_paths().resolve(&written).unwrap();
@@ -177,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_link_does_not_get_around_a_guard() {
-        let host = Host::new();
+        let host = host();
         symlink(host.path("home/.ssh"), host.path("harmless")).unwrap();
         symlink("/", host.path("everything")).unwrap();
         for written in ["harmless", "everything", "home", "project", "project/.git", "project/.git/isobox/store"] {
@@ -188,7 +178,7 @@ mod tests {
 
     #[test]
     fn the_git_directory_of_another_repository_is_not_exposed_wherever_it_lies_near_a_path() {
-        let host = Host::new();
+        let host = host();
         let of = |place: &str| ["objects", "refs"].map(|part| format!("{place}/{part}"));
         let gits = ["code/owner/app/.git", "code/owner/app/.git/modules/sub", "bare/app.git"];
         for folder in gits.iter().flat_map(|place| of(place)).chain(["code/owner/app/src".to_owned()]) {
@@ -220,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_repository_among_thousands_of_directories_is_found() {
-        let host = Host::new();
+        let host = host();
         for n in 0..3000 {
             fs::create_dir_all(host.path(&format!("code/{n}"))).unwrap();
         }
@@ -231,7 +221,7 @@ mod tests {
 
     #[test]
     fn what_only_points_to_a_repository_and_what_cargo_fetched_is_exposed() {
-        let host = Host::new();
+        let host = host();
         fs::create_dir_all(host.path("home/.cargo/registry/index/x/.git/objects")).unwrap();
         fs::create_dir_all(host.path("tree/objects")).unwrap();
         fs::write(host.path("tree/.git"), "gitdir: /elsewhere\n").unwrap();
@@ -242,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_repository_below_a_directory_that_is_only_called_like_cargos_is_not_exposed() {
-        let host = Host::new();
+        let host = host();
         for place in ["code/.cargo/registry", ".cargo/git", "home/.cargo/other", "home/code/.cargo/git"] {
             fs::create_dir_all(host.path(place).join("app/.git")).unwrap();
             let error = host.resolve(host.path(place).to_str().unwrap()).unwrap_err();
@@ -252,7 +242,7 @@ mod tests {
 
     #[test]
     fn what_a_guarded_link_leads_to_is_guarded_as_well() {
-        let host = Host::new();
+        let host = host();
         fs::remove_dir(host.path("home/.ssh")).unwrap();
         symlink(host.path("elsewhere/keys"), host.path("home/.ssh")).unwrap();
         for written in ["elsewhere", "elsewhere/keys"] {
@@ -263,7 +253,7 @@ mod tests {
 
     #[test]
     fn relative_missing_and_special_paths_are_named() {
-        let host = Host::new();
+        let host = host();
         nix::unistd::mkfifo(&host.path("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
         for (written, expected) in [
             ("x/y".to_owned(), "`x/y` is not an absolute path"),
