@@ -118,12 +118,15 @@ pub struct Landing<'a> {
     pub route: &'a Route,
     /// What [`Promotion::commit`] made, for a route with a commit.
     pub made: Option<&'a GitOid>,
+    /// What HEAD is at until it goes to `made`. If it is elsewhere then, all is refused: what somebody committed meanwhile
+    /// would be on no branch any more.
+    pub head: Option<&'a GitOid>,
 }
 
 impl<'a> Landing<'a> {
     /// A route without a commit.
     pub const fn without_commit(route: &'a Route) -> Self {
-        Self { route, made: None }
+        Self { route, made: None, head: None }
     }
 }
 

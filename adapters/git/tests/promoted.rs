@@ -56,7 +56,8 @@ fn promote(root: &Path, result: &Result, route: &Route, admits: &dyn Fn(&Change)
         Route::Files | Route::Index => None,
         _ => Some(promotion.commit(result.lines(admits), result, route, &text).expect("a commit")),
     };
-    let landing = Landing { route, made: made.as_ref() };
+    let (head, _) = repository.head().expect("a commit");
+    let landing = Landing { route, made: made.as_ref(), head: Some(&head) };
     promotion.apply(result.lines(admits), result, landing, RECEIPT).expect("it is promoted");
     promotion.finish().expect("it is forgotten");
 }
@@ -65,7 +66,8 @@ fn take_back(root: &Path, route: &Route, start: &isobox_domain::git_oid::GitOid)
     let repository = GixRepository::discover(root).expect("a repository");
     let mut promotion: Box<dyn Promotion> = repository.begin_promotion().expect("the lock");
     let made = (*route == Route::Commit).then_some(start);
-    promotion.take_back(Landing { route, made }, b"undone").expect("it is taken back");
+    let (head, _) = repository.head().expect("a commit");
+    promotion.take_back(Landing { route, made, head: Some(&head) }, b"undone").expect("it is taken back");
     promotion.finish().expect("it is forgotten");
 }
 

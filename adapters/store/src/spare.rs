@@ -68,8 +68,11 @@ fn empty(dir: &Dir, name: &str) -> io::Result<bool> {
 /// Empties a file that nobody else has open; whether it is one by which nobody else gets at it.
 fn cut(dir: &Dir, name: &str) -> io::Result<bool> {
     let file = dir.file(name, Access::Existing)?;
-    file.set_len(0)?;
-    Ok(file.metadata()?.nlink() == 1)
+    let is_reached_otherwise = file.metadata()?.nlink() != 1;
+    if !is_reached_otherwise {
+        file.set_len(0)?;
+    }
+    Ok(!is_reached_otherwise)
 }
 
 fn is_spare(dir: &Dir) -> io::Result<bool> {

@@ -215,7 +215,8 @@ fn perform(
     };
     let event = now.event(confirmation, extent, made, at);
     let receipt = Receipt { records_directory: request.records_directory.clone(), event: event.clone() }.encode()?;
-    promotion.apply(lines()?, ports.objects, Landing { route: &route, made: made.as_ref() }, &receipt)?;
+    let landing = Landing { route: &route, made: made.as_ref(), head: Some(&now.commit) };
+    promotion.apply(lines()?, ports.objects, landing, &receipt)?;
     // From here on the journal stands for the event: whoever finds it appends the event.
     if let Err(error) = ports.records.append(&event) {
         let failure = Failure::from(error).while_doing("the repository was changed, but that is not on record yet");

@@ -43,13 +43,15 @@ fn undo_last(ports: &Ports<'_>, clock: &dyn Clock) -> Result<Undone, Failure> {
         kind: EventKind::Undone,
     };
     let note = Receipt { records_directory: receipt.records_directory, event: event.clone() }.encode()?;
-    let (route, made) = match promoted.destination {
-        Destination::WorkingTree => (Route::Files, None),
-        Destination::Index => (Route::Index, None),
-        Destination::Commit { .. } => (Route::Commit, Some(&promoted.commit)),
+    let landing = match &promoted.destination {
+        Destination::WorkingTree => Landing::without_commit(&Route::Files),
+        Destination::Index => Landing::without_commit(&Route::Index),
+        Destination::Commit { made } => {
+            Landing { route: &Route::Commit, made: Some(&promoted.commit), head: Some(made) }
+        }
         Destination::Branch { .. } => return Err(is_a_branch(&promoted)),
     };
-    promotion.take_back(Landing { route: &route, made }, &note)?;
+    promotion.take_back(landing, &note)?;
     if let Err(error) = records.append(&event) {
         let failure =
             Failure::from(error).while_doing("the repository was changed back, but that is not on record yet");

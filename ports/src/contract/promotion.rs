@@ -183,10 +183,11 @@ fn converted(mut files: Files) -> Files {
 /// Makes the commit of a route, and brings everything there.
 fn land(fixture: &dyn PromotionFixture, route: &Route) -> Result<GitOid, Failed> {
     let changes = every_kind();
+    let head = fixture.repository().source()?.commit;
     let mut promotion = fixture.repository().begin_promotion()?;
     promotion.rehearse(changes.lines(), route)?;
     let made = promotion.commit(changes.lines(), &changes, route, &text())?;
-    let landing = Landing { route, made: Some(&made) };
+    let landing = Landing { route, made: Some(&made), head: Some(&head) };
     assert_eq!(promotion.apply(changes.lines(), &changes, landing, b"receipt")?, Applied { paths: 9 });
     promotion.finish()?;
     Ok(made)
@@ -258,8 +259,14 @@ fn back_and_forth(fixture: &dyn PromotionFixture, route: &Route) -> Result<(), F
     }
     let mut promotion = fixture.repository().begin_promotion()?;
     assert_eq!(promotion.last()?, Some(b"receipt".to_vec()));
+    let head = fixture.repository().source()?.commit;
     let made = (*route == Route::Commit).then_some(&source.commit);
-    assert_eq!(promotion.take_back(Landing { route, made }, b"undone")?, Applied { paths: 9 });
+    if made.is_some() {
+        // As if somebody had committed on top of it.
+        let elsewhere = Landing { route, made, head: made };
+        assert!(matches!(promotion.take_back(elsewhere, b"undone"), Err(ApplyError::Refused { .. })));
+    }
+    assert_eq!(promotion.take_back(Landing { route, made, head: Some(&head) }, b"undone")?, Applied { paths: 9 });
     promotion.finish()?;
     assert_eq!(promotion.last()?, Some(b"undone".to_vec()));
     drop(promotion);

@@ -270,6 +270,9 @@ impl Promotion for InMemoryPromotion<'_> {
         match (landing.route, landing.made) {
             (Route::Files | Route::Index, _) => state.files = files,
             (Route::Commit, Some(made)) => {
+                if landing.head != Some(&state.source.commit) {
+                    return Err(moved());
+                }
                 state.committed = state.commits.get(made.as_bytes()).cloned().unwrap_or_default();
                 state.files = files;
                 state.source.commit = *made;
@@ -299,6 +302,9 @@ impl Promotion for InMemoryPromotion<'_> {
         if !touched.is_empty() {
             let first = touched.iter().take(10).map(|path| format!("{path}: it was changed")).collect();
             return Err(ApplyError::Conflicts { first, count: touched.len() as u64 });
+        }
+        if landing.made.is_some() && landing.head != Some(&state.source.commit) {
+            return Err(moved());
         }
         state.begin_change();
         for path in &paths {
@@ -360,6 +366,13 @@ fn load(objects: &dyn ObjectStore, content: &ContentRef) -> Result<Vec<u8>, Caus
     let mut bytes = Vec::new();
     objects.open(&content.id)?.ok_or("an object is not in the store")?.read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+fn moved() -> ApplyError {
+    ApplyError::Refused {
+        reason: "HEAD was moved while the promotion was in progress".into(),
+        hint: "look again".into(),
+    }
 }
 
 fn failure(operation: &str, source: Cause) -> ApplyError {

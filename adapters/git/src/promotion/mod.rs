@@ -186,8 +186,7 @@ impl GixPromotion<'_> {
         receipt: &[u8],
     ) -> Result<Applied, ApplyError> {
         if self.site.is_some() {
-            let source = "an earlier promotion has not been finished".into();
-            return Err(ApplyError::Io { operation: "begin a promotion".into(), source });
+            return Err(incomplete("an earlier promotion has not been finished"));
         }
         let target = self.target(git)?;
         let site = self.make_site(git)?;
@@ -209,15 +208,15 @@ impl GixPromotion<'_> {
     fn prepared(&self, git: &gix::Repository, landing: Landing<'_>) -> Result<Prepared, ApplyError> {
         let has_index = matches!(landing.route, Route::Index | Route::Commit);
         let mut moved = match (landing.route, landing.made) {
-            (Route::Commit, Some(made)) => Some(reference::of_head(git, &self.head()?, made)?),
+            (Route::Commit, Some(made)) => {
+                let head = landing.head.ok_or_else(|| incomplete("it is not said where HEAD is"))?;
+                Some(reference::of_head(git, head, made)?)
+            }
             (Route::Branch { name, .. }, Some(made)) => {
                 reference::check_free(git, name)?;
                 Some(reference::of_branch(name, made))
             }
-            (Route::Commit | Route::Branch { .. }, None) => {
-                let source = "no commit was made for it".into();
-                return Err(ApplyError::Io { operation: "begin a promotion".into(), source });
-            }
+            (Route::Commit | Route::Branch { .. }, None) => return Err(incomplete("no commit was made for it")),
             (Route::Files | Route::Index, _) => None,
         };
         if let (Some(moved), Some(made)) = (&mut moved, landing.made) {
@@ -242,6 +241,10 @@ impl GixPromotion<'_> {
     fn abandon(&self) {
         settle::clear(&self.home, self.repository).ok();
     }
+}
+
+fn incomplete(why: &str) -> ApplyError {
+    ApplyError::Io { operation: "begin a promotion".into(), source: why.into() }
 }
 
 #[cfg(test)]

@@ -114,10 +114,18 @@ fn a_reference_that_somebody_moves_or_holds_meanwhile_is_left_to_them() {
     let text = CommitText { message: b"Changed\n".to_vec(), at: isobox_domain::timestamp::Timestamp::nearest(0) };
     let repository = fixture.repository();
     let mut promotion = repository.begin_promotion().expect("the lock");
+    let (head, _) = repository.head().expect("a commit");
+    let made = promotion.commit(set.lines(), &set, &Route::Commit, &text).expect("a commit");
+    fixture.git(&["commit", "-q", "--allow-empty", "-m", "meanwhile"]);
+    let landing = Landing { route: &Route::Commit, made: Some(&made), head: Some(&head) };
+    let error = promotion.apply(set.lines(), &set, landing, RECEIPT);
+    assert!(matches!(error, Err(ApplyError::Refused { .. })), "{error:?}");
+    assert_eq!(fixture.git(&["log", "-1", "--format=%s"]), "meanwhile\n", "what was committed meanwhile is lost");
+    assert_eq!(fixture.git(&["status", "--porcelain"]), "");
     let route = fixture.to_a_branch();
     let made = promotion.commit(set.lines(), &set, &route, &text).expect("a commit");
     fixture.git(&["branch", "try/this"]);
-    let error = promotion.apply(set.lines(), &set, Landing { route: &route, made: Some(&made) }, RECEIPT);
+    let error = promotion.apply(set.lines(), &set, Landing { route: &route, made: Some(&made), head: None }, RECEIPT);
     assert!(matches!(error, Err(ApplyError::Refused { .. })), "{error:?}");
     assert_eq!(fixture.git(&["rev-parse", "try/this"]), fixture.git(&["rev-parse", "main"]));
 }
@@ -134,7 +142,8 @@ fn no_hook_runs() {
     }
     let repository = fixture.repository();
     let mut promotion = repository.begin_promotion().expect("the lock");
-    apply(&mut *promotion, &set, &Route::Commit).expect("it is promoted");
+    let (head, _) = repository.head().expect("a commit");
+    apply(&mut *promotion, &head, &set, &Route::Commit).expect("it is promoted");
     promotion.finish().expect("it is forgotten");
     assert!(!fixture.root().join(".git/ran").exists());
 }

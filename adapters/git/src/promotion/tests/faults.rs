@@ -28,9 +28,10 @@ fn each_operation_on_the_way_fails(template: &Fixture, set: &super::fixture::Cha
         let (before, index_before) = (state(&fixture), fixture.index());
         // Taking the lock comes first, outside of the loop: its faults are those of looking.
         let repository = fixture.repository();
+        let (head, _) = repository.head().expect("a commit");
         let mut promotion = repository.begin_promotion().expect("the lock");
         plan(at, fault);
-        let applied = apply(&mut *promotion, set, route);
+        let applied = apply(&mut *promotion, &head, set, route);
         let finished = applied.is_ok().then(|| promotion.finish());
         let was_hit = forget();
         drop(promotion);
@@ -77,9 +78,10 @@ fn each_operation_of_taking_back_fails(route: &Route, fault: Fault) {
         let after = state(&fixture);
         let repository = fixture.repository();
         let mut promotion = repository.begin_promotion().expect("the lock");
+        let (head, _) = repository.head().expect("a commit");
         let made = (*route == Route::Commit).then_some(&start);
         plan(at, fault);
-        let applied = promotion.take_back(Landing { route, made }, b"undone");
+        let applied = promotion.take_back(Landing { route, made, head: Some(&head) }, b"undone");
         let finished = applied.is_ok().then(|| promotion.finish());
         let was_hit = forget();
         drop(promotion);

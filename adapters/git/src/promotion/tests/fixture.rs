@@ -116,7 +116,8 @@ impl Fixture {
     pub(super) fn promote(&self, set: &ChangeSet, route: &Route) -> Result<Applied, ApplyError> {
         let repository = self.repository();
         let mut promotion = repository.begin_promotion().expect("the lock");
-        let applied = apply(&mut *promotion, set, route)?;
+        let (head, _) = repository.head().expect("a commit");
+        let applied = apply(&mut *promotion, &head, set, route)?;
         promotion.finish()?;
         Ok(applied)
     }
@@ -141,14 +142,19 @@ impl Fixture {
     }
 }
 
-/// Makes the commit of a route that has one, and applies.
-pub(super) fn apply(promotion: &mut dyn Promotion, set: &ChangeSet, route: &Route) -> Result<Applied, ApplyError> {
+/// Makes the commit of a route that has one, and applies, with HEAD at `head`.
+pub(super) fn apply(
+    promotion: &mut dyn Promotion,
+    head: &GitOid,
+    set: &ChangeSet,
+    route: &Route,
+) -> Result<Applied, ApplyError> {
     let text = CommitText { message: b"Changed\n".to_vec(), at: Timestamp::nearest(1_800_000_000_000) };
     let made = match route {
         Route::Files | Route::Index => None,
         Route::Commit | Route::Branch { .. } => Some(promotion.commit(set.lines(), set, route, &text)?),
     };
-    promotion.apply(set.lines(), set, Landing { route, made: made.as_ref() }, RECEIPT)
+    promotion.apply(set.lines(), set, Landing { route, made: made.as_ref(), head: Some(head) }, RECEIPT)
 }
 
 pub(super) fn write(path: &Path, mode: Mode, content: &[u8]) {

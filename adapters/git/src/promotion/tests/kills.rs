@@ -24,7 +24,8 @@ fn child() {
     let Some(route) = std::env::var(ACTION).ok().and_then(|action| route(&repository, &action)) else {
         return assert!(!forget(), "a step that is reached kills");
     };
-    apply(&mut *promotion, &set, &route).expect("it is applied");
+    let (head, _) = repository.head().expect("a commit");
+    apply(&mut *promotion, &head, &set, &route).expect("it is applied");
     promotion.finish().expect("it is finished");
     forget();
 }
