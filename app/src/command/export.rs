@@ -178,7 +178,7 @@ fn export_all(console: Console, asked: &Asked<'_>, layout: Layout) -> Result<Exi
 /// Tells what came of it.
 pub(super) fn tell(console: Console, asked: &Asked<'_>, totals: &Totals, sentence: &str) -> Result<(), Failure> {
     if let Some(redacted) = asked.redacted() {
-        tell_of_redacted(console, redacted);
+        tell_of_redacted(console, redacted)?;
     }
     if !asked.arguments.json {
         console.line(sentence);

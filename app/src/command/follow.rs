@@ -34,7 +34,7 @@ pub(super) fn follow(console: Console, arguments: &LogsArguments) -> Result<Exit
     // What was held back is written, and counted.
     drop((stdout, stderr));
     if arguments.redact {
-        tell_of_redacted(console, &redacted);
+        tell_of_redacted(console, &redacted)?;
     }
     console.line(&format!("isobox task {}: completed {}", selected.record.task, text::outcome(&selected.record)));
     Ok(ExitCode::SUCCESS)

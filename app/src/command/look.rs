@@ -183,7 +183,7 @@ pub(super) fn show(console: Console, arguments: &ShowArguments) -> Result<ExitCo
     written.and_then(|()| out.flush()).map_err(unwritten)?;
     drop(out);
     if arguments.redact {
-        tell_of_redacted(console, &redacted);
+        tell_of_redacted(console, &redacted)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -262,14 +262,16 @@ pub(super) fn logs(console: Console, arguments: &LogsArguments) -> Result<ExitCo
     }
     drop(out);
     if arguments.redact {
-        tell_of_redacted(console, &redacted);
+        tell_of_redacted(console, &redacted)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Tells how many secret-shaped strings were left out.
-pub(super) fn tell_of_redacted(console: Console, redacted: &Redacted) {
+/// Tells how many secret-shaped strings were left out, if all else was written.
+pub(super) fn tell_of_redacted(console: Console, redacted: &Redacted) -> Result<(), Failure> {
+    redacted.finish().map_err(unwritten)?;
     console.line(&format!("{} redacted", text::counted(redacted.count(), "secret-shaped string")));
+    Ok(())
 }
 
 /// Prints a file as a Task left it.

@@ -2,22 +2,31 @@
 
 use isobox_domain::masking::Redactor;
 use serde_json::Value;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io::{self, Read, Write};
 use std::rc::Rc;
 
 /// How many secret-shaped strings were redacted, wherever.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Redacted(Rc<Cell<u64>>);
+pub(crate) struct Redacted {
+    count: Rc<Cell<u64>>,
+    /// Why the last line of something could not be written.
+    unwritten: Rc<RefCell<Option<io::Error>>>,
+}
 
 impl Redacted {
     /// How many there were.
     pub(crate) fn count(&self) -> u64 {
-        self.0.get()
+        self.count.get()
+    }
+
+    /// Whether all could be written, once no writer is left: each holds its last line back until it is dropped.
+    pub(crate) fn finish(&self) -> io::Result<()> {
+        self.unwritten.borrow_mut().take().map_or(Ok(()), Err)
     }
 
     fn add(&self, count: u64) {
-        self.0.set(self.0.get() + count);
+        self.count.set(self.count.get() + count);
     }
 
     /// `inner`, which receives what is written without secret-shaped strings.
@@ -79,8 +88,9 @@ impl Drop for RedactingWriter {
         let mut rest = Vec::new();
         self.redactor.finish(&mut rest);
         self.redacted.add(self.redactor.count());
-        // A reader that is gone misses nothing.
-        self.inner.write_all(&rest).and_then(|()| self.inner.flush()).ok();
+        if let Err(error) = self.inner.write_all(&rest).and_then(|()| self.inner.flush()) {
+            self.redacted.unwritten.borrow_mut().get_or_insert(error);
+        }
     }
 }
 

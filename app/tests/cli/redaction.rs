@@ -41,6 +41,18 @@ fn logs_are_kept_exact_and_shown_without_secrets_if_asked_for() {
 }
 
 #[test]
+fn a_line_that_was_held_back_and_cannot_be_written_is_told() {
+    let project = Project::initialised(User::Current);
+    assert_eq!(project.isobox(&["tool", "-q", "--", "printf", "no end of the line"]).code, 0);
+    let full = fs::File::options().write(true).open("/dev/full").expect("a device");
+    let mut command = project.isobox_command(&["logs", "--redact", "@latest"]);
+    let told = command.stdout(full).output().expect("run isobox");
+    let said = String::from_utf8_lossy(&told.stderr).into_owned();
+    assert_eq!(told.status.code(), Some(1), "{said}");
+    assert!(said.contains("No space left on device") && !said.contains("redacted"), "{said}");
+}
+
+#[test]
 fn a_view_is_exported_without_secrets_if_asked_for() {
     let project = leaked();
     let place = project.scratch().join("out");
