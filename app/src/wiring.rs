@@ -16,6 +16,7 @@ mod update;
 mod upkeep;
 
 pub(crate) use audit::{read_file, with_audit_keys};
+use backends::Backends;
 pub(crate) use backends::with_backend_ports;
 pub(crate) use dirt::{Dirtied, dirtied_project};
 pub(crate) use importable::{Importable, importable};
@@ -40,7 +41,6 @@ use isobox_domain::task_id::TaskSelector;
 use isobox_git::{FsWorkspaceCache, GixRepository, GixWorkspaces};
 use isobox_host::{Directories, MaskKey, POLICY_PATH, PrivateFileError, RandomTaskIds, SystemClock, SystemStopwatch};
 use isobox_ports::{Clock, RecordLog, Stopwatch, WorkspaceCache};
-use isobox_sandbox::{BubblewrapBackend, HostBackend, LandlockBackend};
 use isobox_store::{FsTaskStore, FsViews};
 use isobox_v1::{FsExportFile, FsExports, FsV1Directories, V1Json};
 use std::cell::RefCell;
@@ -122,7 +122,7 @@ pub(crate) struct Project {
     repository: GixRepository,
     workspaces: GixWorkspaces,
     directories: Directories,
-    backends: (LandlockBackend, BubblewrapBackend, HostBackend),
+    backends: Backends,
     location: Location,
     /// As the command line names it.
     place: Place,
@@ -152,11 +152,8 @@ impl Project {
         let cache = pristine_copies(&directories).ok();
         let workspaces = GixWorkspaces::new(repository.clone(), root, cache);
         // Without a cache directory every call tries anew whether Sandboxes come up.
-        let (bubblewrap, landlock) = directories.cache().map_or_else(
-            |_| (BubblewrapBackend::new(), LandlockBackend::new()),
-            |directory| (BubblewrapBackend::remembering(&directory), LandlockBackend::remembering(&directory)),
-        );
-        let backends = (landlock, bubblewrap, HostBackend::new());
+        let backends =
+            directories.cache().map_or_else(|_| Backends::new(), |directory| Backends::remembering(&directory));
         Ok(Self { repository, workspaces, directories, backends, location, place: Place::default() })
     }
 

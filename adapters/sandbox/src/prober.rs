@@ -4,6 +4,7 @@ mod targets;
 
 use crate::stage::attacks::{ATTACKER, Attempt, EFFECT};
 use isobox_domain::command::WorkloadCommand;
+use isobox_domain::limit::Limits;
 use isobox_domain::outcome::Exit;
 use isobox_domain::policy::EffectivePolicy;
 use isobox_domain::probe::{ProbeOutcome, ProbeResult};
@@ -31,15 +32,18 @@ impl Prober for SandboxProber {
         policy: &EffectivePolicy,
         exposed: &Exposed,
     ) -> Result<Vec<ProbeResult>, ProbeError> {
-        let targets = Targets::set_up().map_err(setup("set up what is to be attacked"))?;
+        let targets = Targets::set_up(&exposed.environment).map_err(setup("set up what is to be attacked"))?;
         let workspace = tempfile::Builder::new().prefix("isobox-probe-").tempdir();
         let workspace = workspace.map_err(setup("make a workspace to attack from"))?;
         let mount = WorkspaceMount::Directory { host_path: workspace.path().to_owned() };
         let arguments = arguments(&targets).map_err(setup("name the attacker"))?;
+        // No attack is on a limit, and limits of a workspace hold only where its changes are kept apart.
+        let mut policy = policy.clone();
+        policy.asked.limits = Limits::NONE;
         let request = LaunchRequest {
             name: "probe",
             command: &arguments,
-            policy,
+            policy: &policy,
             mount: &mount,
             working_directory: None,
             caller_path: None,

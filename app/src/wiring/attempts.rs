@@ -6,7 +6,6 @@ use crate::output::console::Console;
 use crate::use_case::laps::Laps;
 use crate::use_case::{attempt, promote, recover, settle};
 use isobox_host::RandomTaskIds;
-use isobox_ports::RuntimeBackend;
 use isobox_sandbox::SandboxProber;
 use std::os::unix::ffi::OsStrExt;
 
@@ -19,11 +18,10 @@ impl Project {
         laps: &Laps<'_>,
         act: impl FnOnce(&attempt::Ports<'_>) -> T,
     ) -> T {
-        let backends: [&dyn RuntimeBackend; 3] = [&self.backends.0, &self.backends.1, &self.backends.2];
         act(&attempt::Ports {
             repository: &self.repository,
             workspaces: &self.told_workspaces(console),
-            backends: &backends,
+            backends: &self.backends.in_order(),
             attempts: store.store(),
             turns: store.store(),
             records: store.store(),

@@ -1,6 +1,7 @@
 //! The adapters that look whether a machine and a project are ready.
 
 use super::audit::ProjectLogProbe;
+use super::backends::Backends;
 use super::policies::{exposable, expose};
 use super::{Location, Project};
 use crate::use_case::doctor::Attack;
@@ -10,7 +11,7 @@ use isobox_host::{
     Directories, FsPolicyPins, InstallationProbe, PolicyAskedProbe, PolicyTrustProbe, YamlPolicySource, YamlUserPolicy,
 };
 use isobox_ports::{Access, Exposed, HostProbe};
-use isobox_sandbox::{BackendsProbe, BubblewrapBackend, HostBackend, LandlockBackend, SandboxProbe, SandboxProber};
+use isobox_sandbox::{BackendsProbe, SandboxProbe, SandboxProber};
 use isobox_store::StoreProbe;
 use std::path::Path;
 
@@ -33,7 +34,7 @@ pub(crate) fn with_probes<T>(directory: &Path, look: impl FnOnce(&[&dyn HostProb
 
 /// Hands what attacks Sandboxes from inside, for the project around `directory`, to `look`.
 pub(crate) fn with_attack<T>(directory: &Path, look: impl FnOnce(Attack<'_>) -> T) -> T {
-    let (bubblewrap, landlock, host) = (BubblewrapBackend::new(), LandlockBackend::new(), HostBackend::new());
+    let backends = Backends::new();
     let project = GixRepository::discover(directory).ok();
     let exposing = |asked: &mut SandboxPolicy| match &project {
         None => Ok(Exposed::default()),
@@ -45,7 +46,7 @@ pub(crate) fn with_attack<T>(directory: &Path, look: impl FnOnce(Attack<'_>) -> 
             Ok(exposed)
         }
     };
-    look(Attack { backends: &[&bubblewrap, &landlock, &host], prober: &SandboxProber, expose: &exposing })
+    look(Attack { backends: &backends.in_order(), prober: &SandboxProber, expose: &exposing })
 }
 
 fn sandbox() -> SandboxProbe {

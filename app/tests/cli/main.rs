@@ -19,6 +19,7 @@ mod place;
 mod policy;
 mod policy_origin;
 mod preflight;
+mod probe;
 mod promote;
 mod promote_commits;
 mod promote_parts;

@@ -20,12 +20,13 @@ pub(super) struct Targets {
     abstract_name: String,
     _abstract_socket: UnixListener,
     _path_socket: UnixListener,
+    variable: Option<Vec<u8>>,
     queue: Queue,
 }
 
 impl Targets {
-    /// Makes them.
-    pub(super) fn set_up() -> io::Result<Self> {
+    /// Makes them. What is `passed_on` by choice is no target.
+    pub(super) fn set_up(passed_on: &[(String, Vec<u8>)]) -> io::Result<Self> {
         let directory = tempfile::Builder::new().prefix("isobox-target-").tempdir()?;
         std::fs::write(directory.path().join("file"), "a file of the host")?;
         let (tcp, udp) = (TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?, UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?);
@@ -39,6 +40,7 @@ impl Targets {
             _path_socket: UnixListener::bind(directory.path().join("socket"))?,
             abstract_name,
             directory,
+            variable: variable(passed_on),
             queue: Queue::make()?,
         })
     }
@@ -61,7 +63,7 @@ impl Targets {
             (Target::ProcessStart, started.map(|ticks| ticks.to_string().into_bytes()).unwrap_or_default()),
             (Target::Queue, self.queue.0.to_string().into_bytes()),
             (Target::HostName, host_name.trim_ascii_end().to_vec()),
-            (Target::Variable, variable().unwrap_or_default()),
+            (Target::Variable, self.variable.clone().unwrap_or_default()),
         ];
         values.into_iter().map(|(target, value)| [target.name().as_bytes(), b"=", &value].concat()).collect()
     }
@@ -73,10 +75,11 @@ impl Targets {
 }
 
 /// The name of a variable that this process has and nobody passes on.
-fn variable() -> Option<Vec<u8>> {
+fn variable(passed_on: &[(String, Vec<u8>)]) -> Option<Vec<u8>> {
     let names = std::env::vars_os().map(|(name, _)| name.as_bytes().to_vec());
     let is_ordinary = |name: &[u8]| {
         ORDINARY.iter().any(|ordinary| ordinary.as_bytes() == name)
+            || passed_on.iter().any(|(chosen, _)| chosen.as_bytes() == name)
             || name.starts_with(b"LC_")
             || name.starts_with(b"LANG")
             || name.starts_with(b"NO_COLOR")
