@@ -4,6 +4,9 @@ use super::findings::{Findings, Walls};
 use crate::view::ProcView;
 use isobox_domain::enforcement::{Control, Enforcement};
 
+/// The version of Landlock from which TCP can be ruled on.
+const TCP_SINCE: u64 = 4;
+
 /// The version of Landlock from which signals and abstract sockets stay within a Sandbox.
 const SCOPED_SINCE: u64 = 6;
 
@@ -50,7 +53,10 @@ fn alone(control: Control, landlock_abi: u64, why: &str) -> Enforcement {
              times and extended attributes changed of whatever the user owns; the accounts of this machine and what /proc \
              tells of it can be read",
         ),
-        Control::Network => by("seccomp: no socket but connected pairs; Landlock refuses TCP besides"),
+        Control::Network if landlock_abi >= TCP_SINCE => {
+            by("seccomp: no socket but connected pairs; Landlock refuses TCP besides")
+        }
+        Control::Network => by("seccomp: no socket but connected pairs"),
         Control::Processes if landlock_abi >= SCOPED_SINCE => partially(
             "subreaper, and Landlock against signals and tracing",
             "host processes and their command lines can be seen in /proc, and those of the user be slowed",
@@ -113,4 +119,18 @@ pub(super) fn limitations(findings: &Findings) -> Vec<String> {
         );
     }
     limitations
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn landlock_is_said_to_refuse_tcp_where_it_can() {
+        let says = |abi| match alone(Control::Network, abi, "no") {
+            Enforcement::Enforced { mechanism } => mechanism.contains("Landlock"),
+            _ => false,
+        };
+        assert_eq!([3, 4].map(says), [false, true]);
+    }
 }

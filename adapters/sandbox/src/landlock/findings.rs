@@ -9,6 +9,9 @@ use crate::view::ProcView;
 use isobox_ports::LaunchError;
 use std::path::PathBuf;
 
+/// The version of Landlock from which truncation is a right that can be ruled on.
+const TRUNCATES_SINCE: u64 = 3;
+
 /// What was found by trying.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Findings {
@@ -83,9 +86,22 @@ fn find(try_walls: &dyn Fn(&Findings) -> Result<(), LaunchError>) -> Result<Find
 
 /// What works without namespaces, and why there are none.
 pub(super) fn alone(why: String, try_walls: &dyn Fn(&Findings) -> Result<(), LaunchError>) -> Result<Findings, String> {
-    let found = Findings { landlock_abi: crate::probe::landlock::newest()?, walls: Walls::Alone(why) };
+    let landlock_abi = crate::probe::landlock::newest()?;
+    require_truncation(landlock_abi)?;
+    let found = Findings { landlock_abi, walls: Walls::Alone(why) };
     try_walls(&found).map_err(|error| reason_of(&error))?;
     Ok(found)
+}
+
+/// Behind an older one, a workload could empty every file that the user may write.
+fn require_truncation(landlock_abi: u64) -> Result<(), String> {
+    match landlock_abi < TRUNCATES_SINCE {
+        true => Err(format!(
+            "without namespaces, which are refused here, it takes Landlock of ABI {TRUNCATES_SINCE} to keep a workload from \
+             truncating files of the user, and this kernel has ABI {landlock_abi}"
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Only what is whole is worth believing: the rest is tried again.
@@ -106,4 +122,17 @@ fn decode(known: &str) -> Option<Findings> {
     };
     let walls = Walls::Namespaces { privileges, proc_view: ProcView::Fresh, why_not_fresh: None };
     Some(Findings { landlock_abi: known.get(1..)?.parse().ok()?, walls })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_namespaces_a_landlock_that_does_not_rule_on_truncation_is_refused() {
+        let refused = [1, 2, 3, 4].map(|abi| require_truncation(abi).err());
+        assert_eq!(refused.each_ref().map(Option::is_some), [true, true, false, false]);
+        let why = refused[1].as_deref().unwrap_or_default();
+        assert!(why.contains("truncating files") && why.ends_with("this kernel has ABI 2"), "{why}");
+    }
 }
