@@ -92,7 +92,7 @@ impl BubblewrapBackend {
         };
         match self.try_view(ProcView::OfHost) {
             Ok(()) => Ok(Findings { proc_view: ProcView::OfHost, why_not_fresh: Some(fresh) }),
-            Err(_) => Err(obstacles::with_remedy(&fresh)),
+            Err(_) => Err(obstacles::with_remedy(&fresh, "bwrap")),
         }
     }
 

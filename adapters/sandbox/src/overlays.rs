@@ -169,7 +169,7 @@ fn try_each(try_kind: impl Fn(OverlayKind) -> Result<(), String>) -> Answer {
             Err(reason) => refusal.get_or_insert(reason),
         };
     }
-    Err(obstacles::with_remedy(&refusal.unwrap_or_default()))
+    Err(obstacles::with_remedy(&refusal.unwrap_or_default(), obstacles::OWN_LAUNCHER))
 }
 
 /// Mounts one in a Sandbox, and looks whether what was done in it can be read from its upper.

@@ -68,7 +68,7 @@ impl SandboxProbe {
             let below_proc = file.strip_prefix("/proc/").unwrap_or(file);
             std::fs::read_to_string(self.proc.join(below_proc)).ok()
         };
-        restrictions(read).into_iter().map(|(setting, remedy)| Fact::Restriction { setting, remedy: remedy.to_owned() })
+        restrictions(read).into_iter().map(|(setting, remedy)| Fact::Restriction { setting, remedy })
     }
 
     fn bubblewrap(&self) -> Vec<Fact> {

@@ -81,7 +81,7 @@ fn find(try_walls: &dyn Fn(&Findings) -> Result<(), LaunchError>) -> Result<Find
         }
         refusal = refusal.or(why_not_fresh);
     }
-    alone(obstacles::with_remedy(&refusal.unwrap_or_default()), try_walls)
+    alone(obstacles::with_remedy(&refusal.unwrap_or_default(), obstacles::OWN_LAUNCHER), try_walls)
 }
 
 /// What works without namespaces, and why there are none.
