@@ -22,6 +22,7 @@ mod overlays;
 mod probe;
 mod prober;
 mod protocol;
+mod removal;
 mod signals;
 mod spawn;
 pub mod stage;

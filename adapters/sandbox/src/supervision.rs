@@ -9,6 +9,7 @@ pub(crate) use start::{Recipe, io_error, reason_of, start, try_out};
 
 use crate::limits::{Force, Watched};
 use crate::protocol::{Channel, Message, Report};
+use crate::removal::PrivateDirectory;
 use crate::terminal::resize;
 use isobox_domain::limit::LimitReport;
 use isobox_domain::outcome::{Exit, MemoryScope, ResourceUsage};
@@ -25,7 +26,6 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use streams::Output;
-use tempfile::TempDir;
 
 /// How long a Stage may take to end the workload before its whole namespace is killed.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -48,7 +48,7 @@ pub(crate) struct RunningSandbox {
     made: Vec<PathBuf>,
     /// Removed when every process is dead. The stage removes it, too, for isobox may be killed.
     #[expect(dead_code, reason = "it is held to be dropped")]
-    private: Option<TempDir>,
+    private: Option<PrivateDirectory>,
     /// Where there are any.
     limits: Option<Watched>,
 }

@@ -136,7 +136,7 @@ fn a_read_only_workspace_cannot_be_written(stand: &mut Stand<'_>) -> Result<(), 
 }
 
 fn private_directories_go_with_it(stand: &mut Stand<'_>) -> Result<(), Failed> {
-    let home = stand.shell("mkdir -p ~/a/b && echo x > ~/a/b/c && echo $HOME")?;
+    let home = stand.shell("mkdir -p ~/a/b && echo x > ~/a/b/c && chmod 0 ~/a && echo $HOME")?;
     assert!(home.trim_end().ends_with("/home"), "{home}");
     assert!(!std::path::Path::new(home.trim_end()).parent().ok_or("it lies nowhere")?.exists());
     Ok(())

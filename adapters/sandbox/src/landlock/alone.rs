@@ -6,6 +6,7 @@ use crate::environment::{environment, value};
 use crate::filter::Strictness;
 use crate::limits::Containment;
 use crate::protocol::{Enclosure, Plan, Reach, Rule, Use};
+use crate::removal::PrivateDirectory;
 use crate::supervision::{Recipe, io_error};
 use crate::view::{Access, Entry, HOME, Item, SYSTEM, View, etc};
 use isobox_domain::policy::{BackendName, NetworkAccess, WorkspaceExposure};
@@ -16,7 +17,6 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, symlink};
 use std::path::Path;
-use tempfile::TempDir;
 
 /// Why it has no overlays.
 const MOUNTS_NOTHING: &str = "nothing can be mounted without namespaces, which are refused here";
@@ -81,11 +81,11 @@ pub(super) fn recipe(
 }
 
 /// A directory with a HOME and one for temporary files, for one Sandbox.
-struct Private(TempDir);
+struct Private(PrivateDirectory);
 
 impl Private {
     fn make() -> io::Result<Self> {
-        let private = Self(tempfile::Builder::new().prefix("isobox-").tempdir()?);
+        let private = Self(PrivateDirectory::make()?);
         [private.home(), private.temporary()].iter().try_for_each(create_dir)?;
         Ok(private)
     }

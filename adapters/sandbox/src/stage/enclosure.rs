@@ -13,6 +13,7 @@ use crate::capabilities;
 use crate::filter;
 use crate::overlay;
 use crate::protocol::{Channel, Enclosure, Inside, Message, OwnNetwork, Privileges};
+use crate::removal;
 use crate::view::HOST_NAME;
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
@@ -20,6 +21,7 @@ use std::ffi::{CStr, OsStr};
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// Its name as others see it.
 const STAGE: &CStr = c"isobox-stage";
@@ -50,7 +52,7 @@ pub(super) fn enter(enclosure: &Enclosure, control: &Channel) -> io::Result<Rule
 pub(super) fn leave(enclosure: &Enclosure) {
     for directory in &enclosure.own_directories {
         // isobox removes them, too, unless it is gone; then nobody is left to be told.
-        std::fs::remove_dir_all(OsStr::from_bytes(directory)).ok();
+        drop(removal::remove(Path::new(OsStr::from_bytes(directory))));
     }
 }
 

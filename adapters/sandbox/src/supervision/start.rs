@@ -7,6 +7,7 @@ use super::{PATIENCE, RunningSandbox};
 use crate::descriptors::file_of;
 use crate::limits::{Containment, Force, Upper};
 use crate::protocol::{Channel, Message, Plan, Received};
+use crate::removal::PrivateDirectory;
 use crate::spawn::{Namespaces, spawn};
 use crate::stage::devices::WayBack;
 use isobox_domain::policy::BackendName;
@@ -18,7 +19,6 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Instant;
-use tempfile::TempDir;
 
 /// What has to be executed so that a Stage with `plan` comes up.
 pub(crate) struct Recipe {
@@ -39,7 +39,7 @@ pub(crate) struct Recipe {
     /// Where this thread goes once the program is started.
     pub(crate) way_back: Option<WayBack>,
     /// A directory that is the Sandbox's own, and goes with it.
-    pub(crate) private: Option<TempDir>,
+    pub(crate) private: Option<PrivateDirectory>,
     /// What keeps the workload from its limits.
     pub(crate) containment: Containment,
 }
@@ -158,7 +158,7 @@ struct Young {
     stdout: Output,
     stderr: Output,
     written: Option<OwnedFd>,
-    private: Option<TempDir>,
+    private: Option<PrivateDirectory>,
 }
 
 enum Stillbirth {
