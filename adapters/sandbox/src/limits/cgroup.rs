@@ -2,6 +2,7 @@
 
 mod files;
 mod leftovers;
+mod name;
 mod site;
 
 pub(super) use files::Version;
@@ -15,9 +16,6 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-
-/// How the names of all groups of isobox begin.
-const PREFIX: &str = "isobox-";
 
 /// How long the kernel may take to forget processes that are dead.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -48,7 +46,7 @@ impl Group {
     }
 
     fn add(&mut self, place: &Place, name: &str, asked: &Limits) -> io::Result<()> {
-        leftovers::remove(&place.directory);
+        leftovers::remove(place);
         let (host_path, lock) = make(&place.directory, name)?;
         let part = Part { host_path, version: place.version, controllers: place.controllers.clone(), _lock: lock };
         self.0.push(part);
@@ -125,8 +123,7 @@ fn make(directory: &std::path::Path, name: &str) -> io::Result<(PathBuf, Flock<F
     const TRIES: u32 = 100;
     let mut last = None;
     for attempt in 0..TRIES {
-        let suffix = if attempt == 0 { String::new() } else { format!(".{attempt}") };
-        let host_path = directory.join(format!("{PREFIX}{name}{suffix}"));
+        let host_path = directory.join(name::of(name, attempt));
         match std::fs::create_dir(&host_path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 last = Some(error);

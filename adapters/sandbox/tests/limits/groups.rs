@@ -58,7 +58,7 @@ fn groups(name: &str) -> Vec<PathBuf> {
     while let Some(directory) = pending.pop() {
         for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                if entry.file_name().to_string_lossy().starts_with(&format!("isobox-{name}")) {
+                if entry.file_name().to_string_lossy().starts_with(&format!("isobox-task.{name}.")) {
                     found.push(entry.path());
                 }
                 pending.push(entry.path());

@@ -59,6 +59,8 @@ pub(crate) struct Bounds {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) directory: PathBuf,
+    /// The group of this process: the same, or one in it.
+    pub(crate) own: PathBuf,
     pub(crate) version: Version,
     pub(crate) controllers: Vec<Controller>,
     pub(crate) bounds: Bounds,
@@ -109,7 +111,7 @@ fn add(places: &mut Vec<Place>, directory: PathBuf, controller: Controller) {
         Some(place) => place.controllers.push(controller),
         None => {
             let (version, bounds) = (Version::One, Bounds::default());
-            places.push(Place { directory, version, controllers: vec![controller], bounds });
+            places.push(Place { own: directory.clone(), directory, version, controllers: vec![controller], bounds });
         }
     }
 }
@@ -165,7 +167,8 @@ fn version_2(groups: &str, mounts: &str, wanted: &[Controller]) -> Option<Place>
         let is_enough =
             controllers.iter().any(|controller| *controller != Controller::CpuTime) || wanted == [Controller::CpuTime];
         if is_enough && may_make_in(directory) {
-            return Some(Place { directory: directory.to_owned(), version: Version::Two, controllers, bounds });
+            let directory = directory.to_owned();
+            return Some(Place { directory, own: own.clone(), version: Version::Two, controllers, bounds });
         }
         // Whoever moves on is no longer bound by this one.
         bounds.memory = lower(bounds.memory, directory, "memory.max");
