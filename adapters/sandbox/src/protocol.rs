@@ -156,6 +156,11 @@ impl Message {
         }
     }
 
+    /// Whether it is the last one: after it the workload does nothing more.
+    pub(crate) const fn is_last(&self) -> bool {
+        matches!(self, Self::Failed(_) | Self::Ended(_))
+    }
+
     /// The message of some bytes; `None` if they are none.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         match bytes.split_first()? {

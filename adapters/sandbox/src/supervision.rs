@@ -117,6 +117,14 @@ fn give_back(streams: &mut dyn Streams) {
     }
 }
 
+/// Does what may take as long as the caller likes, which is no idle time of the workload.
+fn unheard<T>(limits: Option<&Watched>, what: impl FnOnce() -> T) -> T {
+    match limits {
+        Some(limits) => limits.unheard(what),
+        None => what(),
+    }
+}
+
 fn while_doing(operation: &'static str) -> impl Fn(io::Error) -> SupervisionError {
     move |source| SupervisionError { operation, source: Cause::from(source) }
 }
@@ -181,14 +189,13 @@ impl RunningSandbox {
         let mut deadline: Option<Instant> = None;
         loop {
             let ready = self.wait(deadline)?;
-            if let Some(limits) = self.limits.as_ref().filter(|_| ready.stdout || ready.stderr) {
-                limits.heard();
-            }
             if ready.stdout {
-                self.stdout.pass_on(|bytes| streams.stdout(bytes))?;
+                let pass = || self.stdout.pass_on(|bytes| streams.stdout(bytes));
+                unheard(self.limits.as_ref(), pass)?;
             }
             if ready.stderr {
-                self.stderr.pass_on(|bytes| streams.stderr(bytes))?;
+                let pass = || self.stderr.pass_on(|bytes| streams.stderr(bytes));
+                unheard(self.limits.as_ref(), pass)?;
             }
             if ready.signals
                 && let Some(wish) = self.signals.take()?
@@ -202,13 +209,15 @@ impl RunningSandbox {
                     Wish::End(_) => {}
                     Wish::Stop => {
                         give_back(streams);
-                        raise(Signal::SIGSTOP)?;
+                        unheard(self.limits.as_ref(), || raise(Signal::SIGSTOP))?;
                         self.take_terminal(streams)?;
                     }
                     Wish::Continued | Wish::Resize => self.take_terminal(streams)?,
                 }
             }
             if ready.control {
+                // It is the end, whatever is said; before what is said there is nowhere else to be seen.
+                self.limits.iter().for_each(Watched::over);
                 let message = self.control.receive()?.as_deref().and_then(Message::decode);
                 return Ok(match message {
                     Some(Message::Ended(report)) => End::Reported(report),

@@ -32,6 +32,8 @@ const CASES: &[(&str, &[Limit], Case)] = &[
     ("a_workload_may_end_itself_in_its_grace", &[Limit::Time], times::a_workload_may_end_itself_in_its_grace),
     ("the_time_ends_for_daemons_too", &[Limit::Time], times::the_time_ends_for_daemons_too),
     ("a_caller_that_does_not_read_stops_no_timer", &[Limit::Time], times::a_caller_that_does_not_read_stops_no_timer),
+    ("one_that_is_over_in_time_was_in_time", &[Limit::Time], times::one_that_is_over_in_time_was_in_time),
+    ("one_that_is_not_listened_to_is_not_silent", &[Limit::IdleTime], times::one_that_is_not_listened_to_is_not_silent),
     ("a_silent_workload_is_ended", &[Limit::IdleTime], times::a_silent_workload_is_ended),
     ("one_that_speaks_is_not", &[Limit::IdleTime], times::one_that_speaks_is_not),
     ("cpu_time_ends_one_that_computes", &[Limit::CpuTime], times::cpu_time_ends_one_that_computes),

@@ -6,7 +6,7 @@ use super::conclusion::{self, Seen};
 use super::means::Force;
 use super::poll::{Sum, Tree};
 use super::room::Room;
-use crate::protocol::{Channel, Report};
+use crate::protocol::{Channel, Message, Report};
 use crate::supervision::PidHandle;
 use isobox_domain::limit::{ExceededLimit, Limit, LimitEffect, LimitReport};
 use nix::unistd::Pid;
@@ -32,6 +32,9 @@ const POLL: Duration = Duration::from_millis(50);
 /// How often control groups and file systems are looked at.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// How much longer than it was to wait a thread may have slept on a busy machine. One that slept longer was stopped.
+const OVERSLEPT: Duration = Duration::from_secs(1);
+
 /// A Sandbox with limits that is being watched.
 pub(crate) struct Watched {
     force: Force,
@@ -43,13 +46,35 @@ pub(crate) struct Watched {
 /// What both threads know.
 struct Shared {
     began: Instant,
-    /// When output came last, in ms since it began.
+    /// When output came last, in ms since it began; `DEAF` while nobody listens.
     heard_ms: AtomicU64,
     is_over: Mutex<bool>,
     over: Condvar,
 }
 
+/// It cannot be known whether a workload is silent while its output is passed on to a caller that may not read it.
+const DEAF: u64 = u64::MAX;
+
 impl Shared {
+    /// Since when the workload is silent, in ms since it began.
+    fn silent_since_ms(&self) -> u64 {
+        match self.heard_ms.load(Ordering::Relaxed) {
+            DEAF => self.elapsed_ms(),
+            heard => heard,
+        }
+    }
+
+    /// Begins idle time anew after this process was stopped: nobody listened, and what came is still to be read.
+    fn restart_idle_time(&self) {
+        let restart = |heard| (heard != DEAF).then(|| self.elapsed_ms());
+        // Where nobody listens there is nothing to begin anew.
+        self.heard_ms.fetch_update(Ordering::Relaxed, Ordering::Relaxed, restart).ok();
+    }
+
+    fn is_over(&self) -> bool {
+        *self.is_over.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn elapsed_ms(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
@@ -76,9 +101,18 @@ impl Watched {
         Ok(Self { force, shared, thread: Some(thread) })
     }
 
-    /// That output came.
-    pub(crate) fn heard(&self) {
+    /// Does what may take as long as the caller likes. Silence counts from after it.
+    pub(crate) fn unheard<T>(&self, what: impl FnOnce() -> T) -> T {
+        self.shared.heard_ms.store(DEAF, Ordering::Relaxed);
+        let done = what();
         self.shared.heard_ms.store(self.shared.elapsed_ms(), Ordering::Relaxed);
+        done
+    }
+
+    /// That the workload is over, so that it runs into nothing more, however long the caller takes to read.
+    pub(crate) fn over(&self) {
+        *self.shared.is_over.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.shared.over.notify_all();
     }
 
     /// What is in force.
@@ -98,8 +132,7 @@ impl Watched {
     }
 
     fn stop(&mut self) -> Seen {
-        *self.shared.is_over.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.shared.over.notify_all();
+        self.over();
         // A thread that panicked saw nothing that can be told; the panic is on standard error.
         self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
     }
@@ -165,21 +198,33 @@ impl Warden {
     fn watch(mut self) -> Seen {
         loop {
             if let Some(breach) = self.look() {
-                self.end_workload(&breach);
-                self.seen.breach = Some(breach);
+                if !self.is_over() {
+                    self.end_workload(&breach);
+                    self.seen.breach = Some(breach);
+                }
                 return self.seen;
             }
-            if self.shared.wait_for_end(self.pause()) {
+            let (before, pause) = (Instant::now(), self.pause());
+            if self.shared.wait_for_end(pause) {
                 return self.seen;
+            }
+            if before.elapsed() > pause.saturating_add(OVERSLEPT) {
+                self.shared.restart_idle_time();
             }
         }
+    }
+
+    /// Whether the workload has ended, though the other thread may still be passing on what it wrote.
+    fn is_over(&self) -> bool {
+        let has_said = || self.control.peek().as_deref().and_then(Message::decode).is_some_and(|said| said.is_last());
+        self.shared.is_over() || has_said()
     }
 
     /// How long nothing has to be looked at.
     fn pause(&self) -> Duration {
         let now = self.shared.elapsed_ms();
         let left = |deadline: u64| Duration::from_millis(deadline.saturating_sub(now).max(1));
-        let heard = self.shared.heard_ms.load(Ordering::Relaxed);
+        let heard = self.shared.silent_since_ms();
         let times = [self.time_ms.map(left), self.idle_ms.map(|idle| left(heard.saturating_add(idle)))];
         let polls = [self.polled.as_ref().map(|_| POLL), (self.group.is_some() || self.room.is_some()).then_some(LOOK)];
         times.into_iter().chain(polls).flatten().min().unwrap_or(Duration::from_secs(3600))
@@ -196,7 +241,7 @@ impl Warden {
     }
 
     fn late(&self) -> Option<ExceededLimit> {
-        let (now, heard) = (self.shared.elapsed_ms(), self.shared.heard_ms.load(Ordering::Relaxed));
+        let (heard, now) = (self.shared.silent_since_ms(), self.shared.elapsed_ms());
         let over = |limit, most: Option<u64>, observed: u64| {
             most.filter(|most| observed >= *most).map(|most| ended(limit, most, observed, "isobox's timer"))
         };

@@ -71,6 +71,14 @@ impl Channel {
         }
     }
 
+    /// The message that waits to be received, which stays there; `None` if there is none.
+    pub(crate) fn peek(&self) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; MESSAGE_BYTES];
+        let length = recv(self.0.as_raw_fd(), &mut bytes, MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT).ok()?;
+        bytes.truncate(length);
+        (length > 0).then_some(bytes)
+    }
+
     /// Like [`Self::receive`], with its sender and with what was passed along.
     pub(crate) fn receive_whole(&self) -> io::Result<Option<Received>> {
         let mut bytes = vec![0; MESSAGE_BYTES];

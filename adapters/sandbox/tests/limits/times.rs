@@ -80,6 +80,31 @@ pub(crate) fn a_caller_that_does_not_read_stops_no_timer(stand: &mut Stand<'_>) 
     Ok(())
 }
 
+pub(crate) fn one_that_is_over_in_time_was_in_time(stand: &mut Stand<'_>) -> Result<(), Failed> {
+    limited(stand, Limit::Time, "1s");
+    limited(stand, Limit::IdleTime, "1s");
+    // Its caller reads after the time is over; what it wrote waits in the pipe until then.
+    let mut slow = Slow { pause: Duration::from_secs(3), came: 0 };
+    let mut sandbox = stand.launch(&["sh", "-c", "echo one; sleep 0.1; echo two"])?;
+    let ending = sandbox.supervise(&mut slow)?;
+    assert_eq!((ending.exceeded.as_slice(), &ending.cause), (&[][..], &EndCause::Exited(Exit::Code(0))));
+    assert_eq!(slow.came, 8);
+    Ok(())
+}
+
+pub(crate) fn one_that_is_not_listened_to_is_not_silent(stand: &mut Stand<'_>) -> Result<(), Failed> {
+    limited(stand, Limit::IdleTime, "1s");
+    let mut slow = Slow { pause: Duration::from_secs(2), came: 0 };
+    let mut sandbox = stand.launch(&["sh", "-c", "for n in $(seq 30); do echo $n; sleep 0.1; done"])?;
+    let ending = sandbox.supervise(&mut slow)?;
+    assert_eq!((ending.exceeded.as_slice(), &ending.cause), (&[][..], &EndCause::Exited(Exit::Code(0))));
+    // It may be silent after that as little as before.
+    let mut slow = Slow { pause: Duration::from_secs(2), came: 0 };
+    let ending = stand.launch(&["sh", "-c", "echo one; sleep 3600"])?.supervise(&mut slow)?;
+    assert_eq!(first(&ending).limit, Limit::IdleTime);
+    Ok(())
+}
+
 pub(crate) fn a_silent_workload_is_ended(stand: &mut Stand<'_>) -> Result<(), Failed> {
     limited(stand, Limit::IdleTime, "500ms");
     let (ending, _, heard) = run(stand, "for n in 1 2 3; do sleep 0.2; echo $n >&2; done; sleep 3600")?;
