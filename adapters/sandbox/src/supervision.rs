@@ -54,9 +54,22 @@ pub(crate) struct RunningSandbox {
 }
 
 /// What made the loop stop.
+#[derive(Debug, PartialEq, Eq)]
 enum End {
     Reported(Report),
-    Vanished,
+    /// With the reason, if it told one.
+    Vanished(Option<String>),
+}
+
+impl End {
+    /// What the Stage's last word means, if there was one.
+    fn of(word: Option<Message>) -> Self {
+        match word {
+            Some(Message::Ended(report)) => Self::Reported(report),
+            Some(Message::Failed(reason)) => Self::Vanished(Some(reason)),
+            _ => Self::Vanished(None),
+        }
+    }
 }
 
 impl Sandbox for RunningSandbox {
@@ -71,7 +84,7 @@ impl Sandbox for RunningSandbox {
         match end {
             // Every process but the Stage is dead, and it ends by itself; whoever drops this value waits for it.
             End::Reported(_) => self.control.hang_up(),
-            End::Vanished => self.end().map_err(while_doing("end the sandbox"))?,
+            End::Vanished(_) => self.end().map_err(while_doing("end the sandbox"))?,
         }
         self.remove_made();
         self.stdout.drain(|bytes| streams.stdout(bytes)).map_err(while_doing("read standard output"))?;
@@ -79,18 +92,22 @@ impl Sandbox for RunningSandbox {
         give_back(streams);
         let report = match &end {
             End::Reported(report) => Some(report),
-            End::Vanished => None,
+            End::Vanished(_) => None,
         };
         let exceeded = self.limits.as_mut().map(|limits| limits.conclude(report)).unwrap_or_default();
         let ending = match (end, interruption) {
             (End::Reported(report), signal) => ending(report, signal),
-            (End::Vanished, Some(signal)) => vanished(EndCause::Interrupted { signal }),
+            (End::Vanished(_), Some(signal)) => vanished(EndCause::Interrupted { signal }),
             // The Stage went with the workload.
-            (End::Vanished, None) if !exceeded.is_empty() => {
+            (End::Vanished(None), None) if !exceeded.is_empty() => {
                 vanished(EndCause::Exited(Exit::Signal(Signal::SIGKILL as u8)))
             }
-            (End::Vanished, None) => {
-                return Err(while_doing("watch the sandbox")(io::Error::other("its stage ended without a report")));
+            (End::Vanished(reason), None) => {
+                let why = reason.map_or_else(
+                    || "its stage ended without a report".to_owned(),
+                    |reason| format!("its stage could not go on: {reason}"),
+                );
+                return Err(while_doing("watch the sandbox")(io::Error::other(why)));
             }
         };
         Ok(Ending { usage: self.usage(ending.usage), exceeded, ..ending })
@@ -166,13 +183,12 @@ impl RunningSandbox {
         }
     }
 
-    /// The Sandbox's limits, put in force before the Stage starts anything.
-    fn watched(&self, mut force: Force, stage: Pid) -> io::Result<Watched> {
-        if let Err(error) = force.admit(stage, self.written.as_ref()) {
-            force.dissolve();
-            return Err(error);
-        }
-        Watched::begin(force, &self.control, &self.stage, stage)
+    /// Puts limits in force, before the Stage starts anything. Should that fail, what was made for them goes with the
+    /// Sandbox, after its last process.
+    fn limit(&mut self, force: Force, stage: Pid) -> io::Result<Vec<LimitReport>> {
+        let limits = self.limits.insert(Watched::of(force));
+        limits.begin(&self.control, &self.stage, stage, self.written.as_ref())?;
+        Ok(limits.reports())
     }
 
     fn usage(&self, usage: ResourceUsage) -> ResourceUsage {
@@ -219,10 +235,7 @@ impl RunningSandbox {
                 // It is the end, whatever is said; before what is said there is nowhere else to be seen.
                 self.limits.iter().for_each(Watched::over);
                 let message = self.control.receive()?.as_deref().and_then(Message::decode);
-                return Ok(match message {
-                    Some(Message::Ended(report)) => End::Reported(report),
-                    _ => End::Vanished,
-                });
+                return Ok(End::of(message));
             }
             if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                 self.stage.kill()?;
@@ -294,4 +307,16 @@ struct Ready {
     signals: bool,
     stdout: bool,
     stderr: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn why_a_stage_cannot_go_on_is_passed_on() {
+        let reason = || "fork: Resource temporarily unavailable".to_owned();
+        assert_eq!(End::of(Some(Message::Failed(reason()))), End::Vanished(Some(reason())));
+        assert_eq!(End::of(None), End::Vanished(None));
+    }
 }

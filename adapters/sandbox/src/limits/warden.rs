@@ -88,17 +88,30 @@ impl Shared {
 }
 
 impl Watched {
-    /// Begins to watch. `stage` is the Stage, which the workload is about to be started by.
-    pub(crate) fn begin(force: Force, control: &Channel, stage: &PidHandle, pid: Pid) -> io::Result<Self> {
-        let shared = Arc::new(Shared {
+    /// Limits that nothing is done about yet.
+    pub(crate) fn of(force: Force) -> Self {
+        let shared = Shared {
             began: Instant::now(),
             heard_ms: AtomicU64::new(0),
             is_over: Mutex::new(false),
             over: Condvar::new(),
-        });
-        let warden = Warden::new(&force, Arc::clone(&shared), control.try_clone()?, stage.try_clone()?, pid)?;
-        let thread = std::thread::Builder::new().name("limits".to_owned()).spawn(move || warden.watch())?;
-        Ok(Self { force, shared, thread: Some(thread) })
+        };
+        Self { force, shared: Arc::new(shared), thread: None }
+    }
+
+    /// Puts them in force and begins to watch. `stage` is the Stage, which the workload is about to be started by.
+    pub(crate) fn begin(
+        &mut self,
+        control: &Channel,
+        stage: &PidHandle,
+        pid: Pid,
+        written: Option<&OwnedFd>,
+    ) -> io::Result<()> {
+        self.force.admit(pid, written)?;
+        let shared = Arc::clone(&self.shared);
+        let warden = Warden::new(&self.force, shared, control.try_clone()?, stage.try_clone()?, pid)?;
+        self.thread = Some(std::thread::Builder::new().name("limits".to_owned()).spawn(move || warden.watch())?);
+        Ok(())
     }
 
     /// Does what may take as long as the caller likes. Silence counts from after it.

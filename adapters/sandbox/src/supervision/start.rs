@@ -56,9 +56,7 @@ pub(crate) fn start(
     let (backend, wanted) = (recipe.backend, recipe.plan.terminal);
     let (mut sandbox, pid) = bring_up(recipe, request.mount, fill)?;
     if !asked.is_empty() {
-        let watched = sandbox.watched(force, pid).map_err(io_error("put the limits in force"))?;
-        let reports = watched.reports();
-        sandbox.limits = Some(watched);
+        let reports = sandbox.limit(force, pid).map_err(io_error("put the limits in force"))?;
         // It was expected to hold, or there would be no launch; what holds is known only by now.
         if !reports.is_empty()
             && let Some(unmet) = request.policy.clone().with_limits(reports).unmet_limits()
