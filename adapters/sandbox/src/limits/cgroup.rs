@@ -1,5 +1,6 @@
 //! Control groups: see cgroups(7). One is made for a Sandbox below this process's own, and removed after it.
 
+mod bounds;
 mod files;
 mod leftovers;
 mod name;

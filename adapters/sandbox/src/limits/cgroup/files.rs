@@ -1,6 +1,7 @@
 //! The files of a control group, in both versions.
 
-use super::site::{Bounds, Controller};
+use super::bounds::{Bounds, PERIOD_US, Quota, STAGE};
+use super::site::Controller;
 use isobox_domain::limit::{Limit, Limits};
 use std::fs;
 use std::io;
@@ -23,13 +24,7 @@ impl Version {
     }
 }
 
-/// How long the kernel counts before it gives CPU time again, in microseconds.
-const PERIOD_US: u64 = 100_000;
-
-/// The Stage is in the group, too.
-const STAGE: u64 = 1;
-
-/// Sets what is asked for of `controllers`, and no more than `bounds`.
+/// Sets what is asked for of `controllers`, and no more than `bounds`, which are of every controller there is.
 pub(super) fn set(
     group: &Path,
     version: Version,
@@ -37,62 +32,37 @@ pub(super) fn set(
     asked: &Limits,
     bounds: &Bounds,
 ) -> io::Result<()> {
-    for controller in controllers {
-        match (controller, version) {
-            (Controller::Memory, Version::One) => set_memory_1(group, asked)?,
-            (Controller::Memory, Version::Two) => set_memory_2(group, asked, bounds)?,
-            (Controller::Pids, _) => {
-                if let Some(most) =
-                    least(asked.of(Limit::Processes).map(|most| most.saturating_add(STAGE)), bounds.pids)
-                {
-                    write(group, "pids.max", most)?;
-                }
-            }
-            (Controller::Cpu, Version::One) => {
-                if let Some(quota) = asked.of(Limit::Cpu).map(quota_us) {
-                    write(group, "cpu.cfs_period_us", PERIOD_US)?;
-                    write(group, "cpu.cfs_quota_us", quota)?;
-                }
-            }
-            (Controller::Cpu, Version::Two) => {
-                if let Some(quota) = asked.of(Limit::Cpu).map(quota_us) {
-                    put(group, "cpu.max", &format!("{quota} {PERIOD_US}"))?;
-                }
-            }
-            (Controller::CpuTime, _) => {}
+    let is_had = |limit| Controller::of(limit).is_some_and(|controller| controllers.contains(&controller));
+    match version {
+        Version::One => set_1(group, &Bounds::default().with(asked, is_had)),
+        Version::Two => set_2(group, bounds.with(asked, is_had)),
+    }
+}
+
+fn set_1(group: &Path, wanted: &Bounds) -> io::Result<()> {
+    if let Some(bytes) = wanted.memory {
+        write(group, "memory.limit_in_bytes", bytes)?;
+        // With swap, memory would be the smaller part of what is used. Where it is not accounted for, at least none is used
+        // before memory is short.
+        match group.join("memory.memsw.limit_in_bytes").exists() {
+            true => write(group, "memory.memsw.limit_in_bytes", bytes)?,
+            false => write(group, "memory.swappiness", 0)?,
         }
     }
-    Ok(())
-}
-
-fn least(one: Option<u64>, other: Option<u64>) -> Option<u64> {
-    [one, other].into_iter().flatten().min()
-}
-
-/// Thousandths of a CPU are as many hundreds of microseconds of each period.
-const fn quota_us(thousandths: u64) -> u64 {
-    thousandths * PERIOD_US / 1000
-}
-
-fn set_memory_1(group: &Path, asked: &Limits) -> io::Result<()> {
-    let Some(bytes) = asked.of(Limit::Memory) else { return Ok(()) };
-    write(group, "memory.limit_in_bytes", bytes)?;
-    // With swap, memory would be the smaller part of what is used. Where it is not accounted for, at least none is used
-    // before memory is short.
-    if group.join("memory.memsw.limit_in_bytes").exists() {
-        return write(group, "memory.memsw.limit_in_bytes", bytes);
+    if let Some(most) = wanted.pids {
+        write(group, "pids.max", most)?;
     }
-    write(group, "memory.swappiness", 0)
-}
-
-fn set_memory_2(group: &Path, asked: &Limits, bounds: &Bounds) -> io::Result<()> {
-    if let Some(bytes) = least(asked.of(Limit::Memory), bounds.memory) {
-        write(group, "memory.max", bytes)?;
-    }
-    if asked.of(Limit::Memory).is_some() && group.join("memory.swap.max").exists() {
-        write(group, "memory.swap.max", 0)?;
+    if let Some(quota) = wanted.cpu {
+        write(group, "cpu.cfs_period_us", PERIOD_US)?;
+        write(group, "cpu.cfs_quota_us", quota.us())?;
     }
     Ok(())
+}
+
+fn set_2(group: &Path, wanted: Bounds) -> io::Result<()> {
+    // The kernel may be built without swap.
+    let is_there = |file: &str| file != "memory.swap.max" || group.join(file).exists();
+    wanted.files().filter(|(file, _)| is_there(file)).try_for_each(|(file, text)| put(group, file, &text))
 }
 
 /// The value that is in force, in the unit of the limit.
@@ -106,10 +76,7 @@ pub(super) fn in_force(group: &Path, version: Version, limit: Limit) -> io::Resu
         }
         (Limit::Cpu, Version::Two) => {
             let text = fs::read_to_string(group.join("cpu.max"))?;
-            let mut numbers = text.split_whitespace().map_while(|word| word.parse::<u64>().ok());
-            let both = numbers.next().zip(numbers.next());
-            let (quota, period) = both.ok_or_else(|| not_a_number("cpu.max", &text))?;
-            Ok(quota * 1000 / period.max(1))
+            Quota::parse(&text).map(Quota::thousandths).ok_or_else(|| not_a_number("cpu.max", &text))
         }
         _ => Err(io::Error::other("this limit is none of a control group")),
     }

@@ -41,7 +41,7 @@ fn end_processes(group: &Path) {
 mod tests {
     use super::super::Version;
     use super::*;
-    use crate::limits::cgroup::site::Bounds;
+    use crate::limits::cgroup::bounds::Bounds;
 
     #[test]
     fn only_groups_of_tasks_that_are_over_are_swept() {

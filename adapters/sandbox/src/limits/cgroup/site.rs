@@ -1,5 +1,6 @@
 //! Where control groups can be made: below this process's own, or as near to that as this user may.
 
+use super::bounds::Bounds;
 use super::files::Version;
 use isobox_domain::limit::{Limit, Limits};
 use nix::fcntl::{AT_FDCWD, AtFlags};
@@ -46,13 +47,6 @@ impl Controller {
             Self::CpuTime => "cpuacct",
         }
     }
-}
-
-/// Limits of the groups that a process leaves when it is moved beside them: they are to hold all the same.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Bounds {
-    pub(crate) memory: Option<u64>,
-    pub(crate) pids: Option<u64>,
 }
 
 /// A directory in which a group can be made.
@@ -171,15 +165,9 @@ fn version_2(groups: &str, mounts: &str, wanted: &[Controller]) -> Option<Place>
             return Some(Place { directory, own: own.clone(), version: Version::Two, controllers, bounds });
         }
         // Whoever moves on is no longer bound by this one.
-        bounds.memory = lower(bounds.memory, directory, "memory.max");
-        bounds.pids = lower(bounds.pids, directory, "pids.max");
+        bounds.lower_to(directory);
     }
     None
-}
-
-fn lower(bound: Option<u64>, group: &Path, file: &str) -> Option<u64> {
-    let here = read_to_string(group.join(file)).ok().and_then(|text| text.trim().parse().ok());
-    [bound, here].into_iter().flatten().min()
 }
 
 /// To move a process, its list has to be writable in what lies around both groups, which is this one or one around it.
