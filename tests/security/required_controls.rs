@@ -12,6 +12,7 @@ promises! {
         a_program_is_told_what_is_not_enforced_and_why,
         what_a_user_requires_holds_in_every_project,
         host_is_asked_for_by_name_unless_the_project_names_what_contains,
+        a_limit_is_raised_or_lifted_only_by_the_word_for_it,
     ],
 }
 
@@ -116,6 +117,30 @@ fn host_is_asked_for_by_name_unless_the_project_names_what_contains(case: &Case)
     assert!(refused.code == 125 && refused.stderr.contains("--unsafe-backend"), "{refused:?}");
     let run = case.project.isobox(&["run", "--backend=host", "--unsafe-backend", "--", "true"]);
     assert_eq!(run.code, 0, "{run:?}");
+}
+
+fn a_limit_is_raised_or_lifted_only_by_the_word_for_it(case: &Case) {
+    let project = &case.project;
+    with_policy(project, "runtime_backend: auto", "runtime_backend: host");
+    with_policy(project, "\n  time: unlimited", "\n  time: 1h");
+    with_policy(project, "\n  output: unlimited", "\n  output: 1MiB");
+    let known = project.isobox(&["list"]).stdout;
+    for wider in ["time=unlimited", "time=2h", "output=2MiB"] {
+        let refused = project.isobox(&["run", "--limit", wider, "--", "true"]);
+        let told = format!("`--limit {wider}` is weaker than the project's policy");
+        assert!(refused.code == 125 && refused.stderr.contains(&told), "{refused:?}");
+        assert!(refused.stderr.contains("add --unsafe-limits"), "{refused:?}");
+    }
+    assert_nothing_began(project, &known);
+    let typed = ["--limit", "time=unlimited", "--limit", "output=2MiB", "--unsafe-limits"];
+    let run = project.isobox(&[&["run", "-q"], &typed[..], &["--", "true"]].concat());
+    let warnings = run.stderr.lines().filter(|line| line.contains("warning: this session is less contained"));
+    assert!(run.code == 0 && warnings.count() == 2, "{run:?}");
+    assert_eq!(case.record()["effective_policy"]["unsafe_overrides"], serde_json::json!(["limits"]));
+    // Lower ones, and others, take nothing away.
+    let run = project.isobox(&["run", "-q", "--limit", "time=30m", "--limit", "open_files=100", "--", "true"]);
+    assert!(run.code == 0 && !run.stderr.contains("less contained"), "{run:?}");
+    assert_eq!(case.record()["effective_policy"]["unsafe_overrides"], serde_json::json!([]));
 }
 
 #[test]

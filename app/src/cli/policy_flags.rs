@@ -71,6 +71,9 @@ pub(crate) struct UnsafeFlags {
     /// Let --expose-workspace allow more than the project's policy says; it is recorded
     #[arg(long, requires = "expose_workspace")]
     unsafe_workspace: bool,
+    /// Let --limit allow more than the project's policy says; it is recorded
+    #[arg(long, requires = "limit")]
+    unsafe_limits: bool,
 }
 
 impl UnsafeFlags {
@@ -81,6 +84,7 @@ impl UnsafeFlags {
             UnsafeOverride::PathMode => self.unsafe_path_mode,
             UnsafeOverride::Network => self.unsafe_network,
             UnsafeOverride::Workspace => self.unsafe_workspace,
+            UnsafeOverride::Limits => self.unsafe_limits,
         }
     }
 }

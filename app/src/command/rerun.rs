@@ -146,7 +146,7 @@ fn policy(
     now.sandbox.read = shown_now(project, &now.sandbox.read);
     // The record may be of a policy that is not trusted any more, of flags that were typed once, or of another machine.
     let beyond = policy.beyond(&now);
-    policy.sandbox.unsafe_overrides.retain(|what| beyond.iter().any(|effect| effect.key == what.key()));
+    policy.sandbox.unsafe_overrides.retain(|what| beyond.iter().any(|effect| what.is_about(effect.key)));
     if !beyond.is_empty() && !flag.trust_policy {
         trust::ask_once_more(console, record.task, &beyond).map_err(refused)?;
     }

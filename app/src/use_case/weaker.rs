@@ -16,21 +16,22 @@ pub(crate) fn note(
     let is_by_name = |what| what == UnsafeOverride::Backend && file.sandbox.backend == BackendChoice::Auto;
     let mut weaker = Vec::new();
     for what in UnsafeOverride::ALL {
-        let Some(effect) = beyond.iter().find(|effect| effect.key == what.key()) else { continue };
+        let of_this: Vec<_> = beyond.iter().filter(|effect| what.is_about(effect.key)).cloned().collect();
+        let Some(first) = of_this.first() else { continue };
         if !allowed(what) && !is_by_name(what) {
-            return Err(refused(what, effect));
+            return Err(refused(what, first));
         }
         asked.sandbox.unsafe_overrides.push(what);
-        weaker.push(effect.clone());
+        weaker.extend(of_this);
     }
     Ok(weaker)
 }
 
 fn refused(what: UnsafeOverride, Effect { key, value, was }: &Effect) -> Failure {
-    let (flag, word) = (what.weakening_flag(), what.flag());
+    let (typed, word) = (what.as_typed(key, value), what.flag());
     let file = was.as_ref().map(ToString::to_string).unwrap_or_default();
     let message =
-        format!("`{flag} {value}` is weaker than the project's policy, where `{key}` is {file}; nothing was started");
+        format!("`{typed}` is weaker than the project's policy, where `{key}` is {file}; nothing was started");
     Failure::new(FailureKind::Policy, message)
         .with_hint(format!("leave it out, or add {word}: it holds for this session alone, and is recorded"))
 }
@@ -38,6 +39,7 @@ fn refused(what: UnsafeOverride, Effect { key, value, was }: &Effect) -> Failure
 #[cfg(test)]
 mod tests {
     use super::*;
+    use isobox_domain::limit::{Limit, Limits};
     use isobox_domain::policy::{BackendName, NetworkAccess, WorkspaceExposure};
 
     fn open() -> ProjectPolicy {
@@ -74,6 +76,27 @@ mod tests {
         let mut contained = ProjectPolicy::default();
         contained.sandbox.backend = BackendChoice::Named(BackendName::Bubblewrap);
         note(&mut host(), &contained, &|_| false).expect_err("a refusal");
+    }
+
+    #[test]
+    fn any_limit_may_be_lower_and_none_higher_without_a_word() {
+        let limited = |memory, time| {
+            let mut policy = ProjectPolicy::default();
+            policy.sandbox.limits = Limits::NONE.with(Limit::Memory, memory).with(Limit::Time, time);
+            policy
+        };
+        let file = limited(Some(1 << 30), Some(60_000));
+        for mut stronger in [limited(Some(1 << 29), Some(60_000)), file.clone()] {
+            assert_eq!(note(&mut stronger, &file, &|_| false).expect("it is no weaker"), []);
+        }
+        let mut wider = limited(None, Some(61_000));
+        let refused = note(&mut wider, &file, &|what| what != UnsafeOverride::Limits).expect_err("a refusal");
+        let message = "`--limit time=61s` is weaker than the project's policy, where `limits.time` is 1m; nothing was \
+                       started";
+        assert_eq!(refused.to_string(), message);
+        let weaker = note(&mut wider, &file, &|what| what == UnsafeOverride::Limits).expect("it is meant");
+        assert_eq!(weaker.iter().map(|effect| effect.key).collect::<Vec<_>>(), ["limits.time", "limits.memory"]);
+        assert_eq!(wider.sandbox.unsafe_overrides, [UnsafeOverride::Limits]);
     }
 
     #[test]
