@@ -100,6 +100,10 @@ pub(crate) struct RerunArguments {
     /// Keep the workspace after the attempt and print where it is
     #[arg(long)]
     pub(crate) retain_workspace: bool,
+    /// Attack a sandbox like this one from inside first, record what came of it, and refuse if an attack gets through
+    /// what is called enforced
+    #[arg(long)]
+    pub(crate) probe: bool,
     /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, or a record directory
     #[arg(value_name = "TASK")]
     pub(crate) task: OsString,

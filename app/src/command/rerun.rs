@@ -3,7 +3,7 @@
 use super::look::Named;
 use super::telling::telling;
 use super::workload::{
-    Witness, apply_turn, patience, perform, prepare, session_policy, tell_of_unsafe, timekeeping, tool_policy,
+    Witness, apply_turn, patience, perform, prepare, probing, session_policy, tell_of_unsafe, timekeeping, tool_policy,
     uncommitted,
 };
 use crate::cli::{Place, RerunArguments};
@@ -11,7 +11,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
 use crate::output::trust;
-use crate::use_case::attempt::{FollowUp, Probing, Retention, Start, TaskRequest, preflight_of};
+use crate::use_case::attempt::{FollowUp, Retention, Start, TaskRequest, preflight_of};
 use crate::use_case::effective_policy::require_within;
 use crate::use_case::laps::Laps;
 use crate::use_case::open_tasks;
@@ -76,7 +76,7 @@ pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<Exit
         patience: patience(arguments.turn),
         uncommitted: uncommitted(arguments.allow_dirty),
         timekeeping: timekeeping(&arguments.telling),
-        probing: Probing::NotAsked,
+        probing: probing(arguments.probe),
     };
     console.line(&format!(
         "attempting {} once more: `isobox list{}` tells the attempts apart",
@@ -144,6 +144,7 @@ fn policy(
     tell_of_unsafe(console, &policy.sandbox);
     tell_of_variables(console, &policy.sandbox.reuse_inputs, &digests);
     now.sandbox.read = shown_now(project, &now.sandbox.read);
+    now.sandbox.files.write = shown_now(project, &now.sandbox.files.write);
     // The record may be of a policy that is not trusted any more, of flags that were typed once, or of another machine.
     let beyond = policy.beyond(&now);
     policy.sandbox.unsafe_overrides.retain(|what| beyond.iter().any(|effect| what.is_about(effect.key)));

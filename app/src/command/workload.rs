@@ -236,7 +236,7 @@ pub(super) const fn timekeeping(flags: &TellingFlags) -> Timekeeping {
     if flags.timings { Timekeeping::Recorded } else { Timekeeping::Forgotten }
 }
 
-const fn probing(is_asked: bool) -> Probing {
+pub(super) const fn probing(is_asked: bool) -> Probing {
     if is_asked { Probing::Asked } else { Probing::NotAsked }
 }
 
