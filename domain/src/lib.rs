@@ -31,6 +31,7 @@ pub mod repo_path;
 pub mod report;
 pub mod retention;
 pub mod source;
+pub mod system_directories;
 pub mod task_id;
 pub mod task_state;
 pub mod terminal;

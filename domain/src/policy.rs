@@ -16,7 +16,7 @@ mod written;
 
 pub use exposure::{Exposure, exposures};
 pub use files::FileRules;
-pub use glob::{Fit, Glob};
+pub use glob::{Fit, Glob, Step};
 pub use hide::HideRule;
 pub use requirement::{Requirement, Requirements, Unmet};
 pub use resolve::{Capabilities, Refusal, resolve};
@@ -215,6 +215,18 @@ pub struct ReuseInput {
     pub value: String,
     /// Of a variable: the keyed BLAKE3 of its value, so that equal values can be told equal.
     pub digest: Option<ContentId>,
+}
+
+impl ReuseInput {
+    /// The path that the value of a [`ReuseKind::Path`] names, and whether a copy of it may be changed: `:rw`.
+    pub fn path(&self) -> (&[u8], bool) {
+        let value = self.value.as_bytes();
+        match (value.strip_suffix(b":rw"), value.strip_suffix(b":ro")) {
+            (Some(path), _) => (path, true),
+            (None, Some(path)) => (path, false),
+            (None, None) => (value, false),
+        }
+    }
 }
 
 /// What a policy asks of a Sandbox.

@@ -2,12 +2,16 @@
 
 use isobox_tests::{Case, Outcome};
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 isobox_tests::promises! {
     containing: [
         credentials_below_a_directory_that_is_shown_stay_hidden,
         files_that_a_rule_hides_cannot_be_read_by_any_name,
+        what_links_of_the_workspace_lead_to_is_hidden_wherever_it_is,
+        what_lies_in_something_hidden_is_hidden_with_it,
+        what_can_be_opened_and_not_listed_is_hidden_by_its_name_or_refused,
+        files_of_the_system_are_hidden_by_their_own_path,
         files_of_the_workspace_that_a_rule_hides_are_neither_read_nor_lost,
         a_protected_path_cannot_be_changed_made_or_replaced,
         what_is_made_to_protect_what_is_not_there_leaves_no_trace,
@@ -61,6 +65,69 @@ fn files_that_a_rule_hides_cannot_be_read_by_any_name(case: &Case) {
     let found = run(case, &["--read", &tools, "--hide", "**/.env", "--hide", "~/tools/keys"], &attack);
     assert!(found.stdout.contains("plain-17"), "{found:?}");
     assert!(!found.stdout.contains("secret-1") && !found.stdout.contains("signing"), "{found:?}");
+}
+
+fn what_links_of_the_workspace_lead_to_is_hidden_wherever_it_is(case: &Case) {
+    let beside = put(case, "tools/token", "secret-19\n");
+    put(case, "tools/plain", "plain-17\n");
+    case.project.write("config/prod", "secret-17\n");
+    case.project.write("config/test", "secret-18\n");
+    case.project.write("config/dir/file", "secret-20\n");
+    let root = case.project.repository();
+    for (target, link) in [
+        ("second", "a.env"),
+        ("config/prod", "second"),
+        ("/workspace/config/test", "b.env"),
+        (beside.as_str(), "c.env"),
+        ("config/../config/dir", "d.env"),
+        ("nowhere", "e.env"),
+        ("f.env", "f.env"),
+    ] {
+        symlink(target, root.join(link)).expect("a link");
+    }
+    case.project.commit_all("links");
+    let tools = case.project.home().join("tools").display().to_string();
+    let script = format!(
+        "cat *.env config/* config/dir/file {beside} ~/tools/*; grep -rs secret . {tools} --exclude-dir=.git; true"
+    );
+    let found = run(case, &["--read", &tools, "--hide", "*.env"], &script);
+    assert_eq!((found.code, found.stdout.as_str()), (0, "plain-17\n"), "{found:?}");
+    assert_eq!(case.patch(), "");
+}
+
+fn what_lies_in_something_hidden_is_hidden_with_it(case: &Case) {
+    put(case, "tools/inner/.env", "secret-17\n");
+    put(case, "tools/inner/deep/.env", "secret-18\n");
+    case.project.write("keys/inner/prod", "secret-19\n");
+    symlink("keys/inner/prod", case.project.repository().join(".env")).expect("a link");
+    case.project.commit_all("keys");
+    let tools = case.project.home().join("tools");
+    let [tools, deep] = [tools.clone(), tools.join("inner/deep")].map(|path| path.display().to_string());
+    let flags = ["--read", &tools, "--read", &deep, "--hide", "**/.env", "--hide", "~/tools/inner", "--hide", "keys"];
+    let found = run(case, &flags, &format!("grep -rs secret . {tools} ~/tools --exclude-dir=.git; echo started"));
+    assert_eq!((found.code, found.stdout.as_str()), (0, "started\n"), "{found:?}");
+}
+
+fn what_can_be_opened_and_not_listed_is_hidden_by_its_name_or_refused(case: &Case) {
+    put(case, "tools/plain", "plain-17\n");
+    let secret = put(case, "tools/closed/token", "secret-17\n");
+    let closed = case.project.home().join("tools/closed");
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o311)).expect("chmod");
+    let tools = case.project.home().join("tools").display().to_string();
+    let script = format!("cat {tools}/plain {secret}; true");
+    let by_name = run(case, &["--read", &tools, "--hide", "~/tools/closed/token"], &script);
+    let by_pattern = run(case, &["--read", &tools, "--hide", "**/tok*"], &script);
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o755)).expect("chmod");
+    assert_eq!((by_name.code, by_name.stdout.as_str()), (0, "plain-17\n"), "{by_name:?}");
+    assert!(!by_pattern.stdout.contains("secret-17"), "{by_pattern:?}");
+    if by_pattern.code != 0 {
+        assert!(by_pattern.stderr.contains("tools/closed, whose files can be opened and not listed"), "{by_pattern:?}");
+    }
+}
+
+fn files_of_the_system_are_hidden_by_their_own_path(case: &Case) {
+    let found = run(case, &["--hide", "/usr/bin/env", "--hide", "/usr/share/perl*"], "env; ls /usr/share/perl5; true");
+    assert_eq!((found.code, found.stdout.as_str()), (0, ""), "{found:?}");
 }
 
 fn files_of_the_workspace_that_a_rule_hides_are_neither_read_nor_lost(case: &Case) {

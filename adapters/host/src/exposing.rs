@@ -102,12 +102,8 @@ impl Exposing<'_> {
     }
 
     fn path(&self, input: &ReuseInput) -> Result<Shown, ExposingError> {
-        let written = input.value.as_bytes();
-        let (written, access) = match (written.strip_suffix(b":rw"), written.strip_suffix(b":ro")) {
-            (Some(path), _) => (path, Access::ReadWrite),
-            (None, Some(path)) => (path, Access::ReadOnly),
-            (None, None) => (written, Access::ReadOnly),
-        };
+        let (written, is_changeable) = input.path();
+        let access = if is_changeable { Access::ReadWrite } else { Access::ReadOnly };
         let resolved = self.paths.resolve_one(written)?;
         let links = self.absolute(written);
         Ok(Shown { access, ..self.shown(Path::new(OsStr::from_bytes(&resolved)), links.as_slice()) })
@@ -190,10 +186,24 @@ impl Exposing<'_> {
         let homes: Vec<Option<&[u8]>> =
             [home, canonical.as_deref()].into_iter().map(|home| home.map(|home| home.as_os_str().as_bytes())).collect();
         let on_host = asked.files.hide.iter().flat_map(|rule| homes.iter().filter_map(|home| rule.on_host(*home)));
+        let on_host = on_host.flat_map(|glob| [without_links(&glob), Some(glob)]).flatten();
         let within = asked.files.hide.iter().filter_map(isobox_domain::policy::HideRule::within);
         let within = within.flat_map(|glob| roots.iter().map(move |root| glob.below(root)));
         on_host.chain(within).chain(hidden(self.paths.guards(), &roots, &asked.files.unsafe_shown)).collect()
     }
+}
+
+/// The same pattern with what the fixed directories at its beginning lead to; `None` if that is what it has.
+fn without_links(glob: &Glob) -> Option<Glob> {
+    let names: Vec<&[u8]> = glob.fixed_prefix().collect();
+    // A link that the pattern names in full is its own to name.
+    let directories = if names.len() == glob.length() { names.len().saturating_sub(1) } else { names.len() };
+    let written: PathBuf = std::iter::once(&b"/"[..])
+        .chain(names.into_iter().take(directories))
+        .map(|name| Path::new(OsStr::from_bytes(name)))
+        .collect();
+    let canonical = fs::canonicalize(&written).ok().filter(|canonical| *canonical != written)?;
+    Some(glob.moved(directories, canonical.as_os_str().as_bytes()))
 }
 
 fn value_of(input: &ReuseInput, variable: &dyn Fn(&str) -> Option<Vec<u8>>) -> Result<Vec<u8>, ExposingError> {

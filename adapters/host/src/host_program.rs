@@ -2,6 +2,7 @@
 
 use crate::read_paths::ReadPaths;
 use isobox_domain::escape::Escaped;
+use isobox_domain::system_directories::is_of_system;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Read;
@@ -15,8 +16,6 @@ const MOST_LINKS: usize = 40;
 const MOST_INTERPRETERS: usize = 4;
 /// Longest first line that the kernel looks at, in bytes.
 const LONGEST_FIRST_LINE: u64 = 256;
-/// What every Sandbox shows.
-const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 /// Directories that people keep other things in than what is installed.
 const PEOPLES: [&str; 6] = ["Desktop", "Documents", "Downloads", "Music", "Pictures", "Videos"];
 
@@ -104,7 +103,7 @@ impl HostProgram {
     }
 
     fn is_shown(&self, path: &Path) -> bool {
-        SYSTEM.iter().any(|system| path.starts_with(system)) || self.shown.iter().any(|shown| path.starts_with(shown))
+        is_of_system(path.as_os_str().as_bytes()) || self.shown.iter().any(|shown| path.starts_with(shown))
     }
 
     /// Shows what is installed around `path`, the largest that may be: a link alone needs nothing to be shown.

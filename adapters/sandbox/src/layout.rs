@@ -5,8 +5,10 @@ mod workspace;
 
 use crate::supervision::{Recipe, RunningSandbox, io_error, start};
 use crate::view::{self, Access, Entry, Item};
-use isobox_domain::policy::WorkspaceExposure;
-use isobox_ports::{Access as Allowed, Exposed, Filled, LaunchError, LaunchRequest, Place};
+use hidden::Kind;
+use isobox_domain::policy::{Glob, WorkspaceExposure};
+use isobox_domain::system_directories::is_of_system;
+use isobox_ports::{Access as Allowed, Exposed, Filled, LaunchError, LaunchRequest, Place, Shown};
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -46,42 +48,93 @@ pub(crate) fn start_on(
 
 /// What the policy of `request` adds. What lies in the Workspace decides about some of it: it is filled before.
 fn of(request: &LaunchRequest<'_>, fill: &mut dyn FnMut() -> Filled) -> Result<(Layout, Filling), LaunchError> {
-    let host = of_host(request.exposed).map_err(io_error("lay out what is shown of the host"))?;
     let asked = &request.policy.asked;
     let mut rules = asked.files.clone();
     if asked.workspace == WorkspaceExposure::ReadOnly {
         rules.protected.clear();
     }
+    let of_host =
+        |beyond: &[PathBuf]| of_host(request.exposed, beyond).map_err(io_error("lay out what is shown of the host"));
     if rules.protected.is_empty() && rules.hide.iter().all(|rule| rule.within().is_none()) {
-        return Ok((Layout { host, ..Layout::default() }, Filling::Open));
+        return Ok((Layout { host: of_host(&[])?, ..Layout::default() }, Filling::Open));
     }
     if fill() == Filled::Not {
         return Err(LaunchError::NotFilled);
     }
     let ruled = workspace::ruled(request.mount, &rules).map_err(io_error("apply rules to the workspace"))?;
+    let host = of_host(&ruled.hidden_beyond)?;
     Ok((Layout { host, workspace: ruled.entries, made: ruled.made }, Filling::Done))
 }
 
-fn of_host(exposed: &Exposed) -> io::Result<Vec<Entry>> {
-    let (mut shown, mut hidden) = (Vec::new(), Vec::new());
-    for each in &exposed.shown {
-        let places: Vec<PathBuf> = each.places.iter().map(place).collect();
-        if each.access == Allowed::ReadOnly {
-            for found in hidden::find(&each.source, &exposed.hidden)? {
-                hidden.extend(places.iter().flat_map(|place| found.at(&join(place, &found.path))));
-            }
-        }
-        let access = match each.access {
-            Allowed::ReadOnly => Access::ReadOnly,
-            Allowed::ReadWrite => Access::ReadWrite,
-        };
-        let item = Item::Host(each.source.as_os_str().as_bytes().to_vec(), access);
-        shown.extend(places.into_iter().map(|place| entry(place, item.clone())));
-    }
+/// What is shown of the host and what stays hidden in it: what the policy names, and what hidden links of the Workspace lead
+/// to, `beyond` it, as the Sandbox sees it.
+fn of_host(exposed: &Exposed, beyond: &[PathBuf]) -> io::Result<Vec<Entry>> {
+    let mut shown: Vec<Entry> = exposed.shown.iter().flat_map(entries_of).collect();
     // A place that lies in another comes after it, or it would be covered.
     shown.sort_by(|one, other| one.path.cmp(&other.path));
+    let mut hidden = Vec::new();
+    for path in to_hide(exposed, beyond)? {
+        hidden.extend(exposed.shown.iter().flat_map(|shown| places_in(shown, &path)));
+        if is_of_system(path.as_os_str().as_bytes()) {
+            hidden.extend(Kind::at(&path).map(|kind| (path, kind)));
+        }
+    }
+    let hidden = hidden::outermost(hidden);
+    shown.retain(|entry| !hidden::lies_in(&hidden, Path::new(OsStr::from_bytes(&entry.path))));
     // What is hidden comes last: nothing that is shown uncovers it.
-    Ok(shown.into_iter().chain(hidden).chain(programs(exposed)).collect())
+    Ok(shown.into_iter().chain(hidden::hiding(hidden)).chain(programs(exposed)).collect())
+}
+
+fn entries_of(shown: &Shown) -> impl Iterator<Item = Entry> {
+    let access = match shown.access {
+        Allowed::ReadOnly => Access::ReadOnly,
+        Allowed::ReadWrite => Access::ReadWrite,
+    };
+    let item = Item::Host(shown.source.as_os_str().as_bytes().to_vec(), access);
+    shown.places.iter().map(place).map(move |place| entry(place, item.clone()))
+}
+
+/// Host paths of what stays hidden.
+fn to_hide(exposed: &Exposed, beyond: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for shown in exposed.shown.iter().filter(|shown| shown.access == Allowed::ReadOnly) {
+        found.extend(hidden::find(&shown.source, &exposed.hidden)?);
+    }
+    let of_system: Vec<Glob> =
+        exposed.hidden.iter().filter(|glob| is_of_system(start_of(glob).as_os_str().as_bytes())).cloned().collect();
+    for path in of_system.iter().map(start_of) {
+        found.extend(hidden::find(&path, &of_system)?);
+    }
+    let targets = beyond.iter().flat_map(|path| exposed.shown.iter().filter_map(|shown| source_of(shown, path)));
+    found.extend(targets);
+    Ok(found)
+}
+
+/// The path at which the search for what a pattern names begins.
+fn start_of(glob: &Glob) -> PathBuf {
+    glob.fixed_prefix().fold(PathBuf::from("/"), |path, name| path.join(OsStr::from_bytes(name)))
+}
+
+/// The host path of what the Sandbox sees at `path`, if that is in what is `shown`.
+fn source_of(shown: &Shown, path: &Path) -> Option<PathBuf> {
+    let below = shown.places.iter().find_map(|each| path.strip_prefix(place(each)).ok().map(Path::to_owned))?;
+    std::fs::canonicalize(join(origin(shown), &below)).ok()
+}
+
+/// Where the Sandbox sees the host path `path`, by what is `shown`, and what is there.
+fn places_in(shown: &Shown, path: &Path) -> Vec<(PathBuf, Kind)> {
+    let Ok(below) = path.strip_prefix(origin(shown)) else { return Vec::new() };
+    // Of what may be written there is a copy, which has nothing at most places of what is hidden.
+    let Some(kind) = Kind::at(&join(&shown.source, below)) else { return Vec::new() };
+    shown.places.iter().map(|each| (join(&place(each), below), kind)).collect()
+}
+
+/// The host path of what is shown, or of what was copied.
+fn origin(shown: &Shown) -> &Path {
+    match (shown.access, shown.places.first()) {
+        (Allowed::ReadWrite, Some(Place::At(path))) => path,
+        _ => &shown.source,
+    }
 }
 
 /// Links to the programs, in a directory of their own that is the first on PATH.

@@ -5,6 +5,7 @@ pub(crate) mod etc;
 use crate::layout::Layout;
 use crate::protocol::STAGE_NAME;
 use isobox_domain::policy::{NetworkAccess, WorkspaceExposure};
+use isobox_domain::system_directories::SYSTEM_DIRECTORIES;
 use isobox_ports::LaunchRequest;
 use nix::unistd::geteuid;
 use std::fs;
@@ -26,9 +27,6 @@ const STAGE_DIRECTORY: &str = "/.isobox";
 
 /// Where links to programs of the host lie.
 pub(crate) const PROGRAMS: &str = "/.isobox/bin";
-
-/// Top-level directories besides `/usr` that hold programs and libraries; mostly links into it.
-pub(crate) const SYSTEM: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 
 /// Files of `/proc` that tell of the whole machine, hidden behind a `/dev/null` that cannot be opened.
 const MASKED: [&str; 1] = ["/proc/keys"];
@@ -146,8 +144,7 @@ impl Entries {
     }
 
     fn show_system(&mut self) -> io::Result<()> {
-        self.put(b"/usr", Item::Host(b"/usr".to_vec(), Access::ReadOnly));
-        SYSTEM.iter().try_for_each(|path| self.show(path))
+        SYSTEM_DIRECTORIES.iter().try_for_each(|path| self.show(path))
     }
 
     fn show_etc(&mut self, network: NetworkAccess) -> io::Result<()> {

@@ -49,6 +49,7 @@ impl Project {
             && asked.reuse_inputs.is_empty()
             && files.write.is_empty()
             && files.unsafe_shown.is_empty()
+            && files.hide.iter().all(|rule| rule.within().is_some())
         {
             return Ok((Exposed::default(), None));
         }

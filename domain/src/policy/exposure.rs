@@ -18,21 +18,32 @@ pub struct Exposure {
 
 /// What `asked` exposes and what that weakens, in the order in which it was asked for.
 pub fn exposures(asked: &SandboxPolicy) -> Vec<Exposure> {
+    let rules = [("filesystem.read", &asked.read), ("filesystem.write", &asked.files.write)];
+    let ruled = rules.into_iter().flat_map(|(key, paths)| paths.iter().map(move |path| of_path(key, path)));
     let inputs = asked.reuse_inputs.iter().filter_map(of_input);
     let shown = asked.files.unsafe_shown.iter().map(|path| Exposure {
         what: format!("--unsafe-expose {}", Escaped(path)),
         control: Control::Credentials,
         why: format!("the workload reads {}, which is never shown otherwise", Escaped(path)),
     });
-    inputs.chain(shown).collect()
+    ruled.chain(inputs).chain(shown).collect()
+}
+
+/// Files of the host, by whichever rule they are shown. The workload reads a copy as it reads the file itself.
+fn of_path(rule: &str, path: &[u8]) -> Exposure {
+    let why = format!("the workload reads whatever secrets are in {}", Escaped(path));
+    Exposure { what: format!("{rule}={}", Escaped(path)), control: Control::Credentials, why }
 }
 
 fn of_input(input: &ReuseInput) -> Option<Exposure> {
     let value = Escaped(input.value.as_bytes());
     let (control, why) = match input.kind {
-        // What is shown read-only is part of the view, as what `filesystem.read` names is.
+        // An installation is looked for by rules that leave secrets out.
         ReuseKind::HostBinary | ReuseKind::CredentialRef => return None,
-        ReuseKind::Path => (Control::Credentials, format!("the workload reads whatever secrets are in {value}")),
+        ReuseKind::Path => {
+            let exposure = of_path(input.kind.name(), input.path().0);
+            return Some(Exposure { what: format!("{}={value}", input.kind.name()), ..exposure });
+        }
         ReuseKind::EnvVar if masking::is_secret_name(&input.value) => {
             (Control::Credentials, format!("the workload has the value of {value}, by its name a secret"))
         }
@@ -74,6 +85,24 @@ mod tests {
 
     fn report(enforcement: Enforcement) -> ControlReport {
         ControlReport { control: Control::Credentials, enforcement }
+    }
+
+    #[test]
+    fn files_are_exposed_in_the_same_words_by_whichever_rule() {
+        let mut asked = SandboxPolicy { read: vec![b"/opt/x".to_vec()], ..SandboxPolicy::default() };
+        asked.files.write = vec![b"/opt/x".to_vec()];
+        asked.reuse_inputs = ["/opt/x", "/opt/x:rw"]
+            .map(|value| ReuseInput { kind: ReuseKind::Path, value: value.to_owned(), digest: None })
+            .to_vec();
+        let exposures = exposures(&asked);
+        let what: Vec<&str> = exposures.iter().map(|exposure| exposure.what.as_str()).collect();
+        assert_eq!(what, ["filesystem.read=/opt/x", "filesystem.write=/opt/x", "path=/opt/x", "path=/opt/x:rw"]);
+        for Exposure { control, why, .. } in exposures {
+            assert_eq!(
+                (control, why.as_str()),
+                (Control::Credentials, "the workload reads whatever secrets are in /opt/x")
+            );
+        }
     }
 
     #[test]

@@ -39,13 +39,49 @@ impl Glob {
 
     /// The components before the first one that stands for more than one name.
     pub fn fixed_prefix(&self) -> impl Iterator<Item = &[u8]> {
-        self.0.iter().map(Vec::as_slice).take_while(|part| !part.iter().any(|byte| b"*?".contains(byte)))
+        self.0.iter().map(Vec::as_slice).take_while(|part| is_one_name(part))
     }
+
+    /// How many components it has.
+    pub fn length(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The same pattern with `prefix`, in which nothing has a meaning, in the place of its first `count` components.
+    #[must_use]
+    pub fn moved(&self, count: usize, prefix: &[u8]) -> Self {
+        Self(self.0.get(count..).unwrap_or_default().to_vec()).below(prefix)
+    }
+
+    /// What may come next on the way from the path with these components to what the pattern names.
+    pub fn ahead<'a>(&'a self, path: &[&[u8]]) -> impl Iterator<Item = Step<'a>> + use<'a> {
+        let places = places(&self.0, path);
+        let here = self.0.iter().zip(places).filter_map(|(part, is_here)| is_here.then_some(part.as_slice()));
+        here.map(|part| if is_one_name(part) { Step::Name(part) } else { Step::Any })
+    }
+}
+
+/// A step on the way to what a pattern names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step<'a> {
+    /// To what has this name.
+    Name(&'a [u8]),
+    /// To several things.
+    Any,
+}
+
+fn is_one_name(part: &[u8]) -> bool {
+    !part.iter().any(|byte| b"*?".contains(byte))
+}
+
+fn fit(parts: &[Vec<u8>], path: &[&[u8]]) -> Fit {
+    let places = places(parts, path);
+    Fit { matches: places[parts.len()], leads_on: places[..parts.len()].contains(&true) }
 }
 
 // Every place in the pattern at which the path so far may stand is followed at the same time: a pattern with many `**` costs no
 // more than its length for each component.
-fn fit(parts: &[Vec<u8>], path: &[&[u8]]) -> Fit {
+fn places(parts: &[Vec<u8>], path: &[&[u8]]) -> Vec<bool> {
     let mut places = vec![false; parts.len() + 1];
     places[0] = true;
     skip_depths(parts, &mut places);
@@ -62,7 +98,7 @@ fn fit(parts: &[Vec<u8>], path: &[&[u8]]) -> Fit {
         skip_depths(parts, &mut behind);
         places = behind;
     }
-    Fit { matches: places[parts.len()], leads_on: places[..parts.len()].contains(&true) }
+    places
 }
 
 /// What stands for any number of components stands for none, too, if it is not the last.
@@ -115,6 +151,22 @@ mod tests {
         assert!(fit_of("/a/b/*", "/a").leads_on && fit_of("/a/b/*", "/a/b").leads_on);
         assert!(!fit_of("/a/b/*", "/c").leads_on && !fit_of("/a/b/*", "/a/b/c").leads_on);
         assert!(fit_of("**/x", "/a/b/c").leads_on);
+    }
+
+    #[test]
+    fn what_comes_next_is_named_where_it_has_one_name() {
+        let ahead = |pattern: &str, path: &str| {
+            let glob = Glob::new(pattern.as_bytes());
+            let steps = glob.ahead(&components(path.as_bytes()).collect::<Vec<_>>());
+            steps
+                .map(|step| if let Step::Name(name) = step { name.to_vec() } else { b"?".to_vec() })
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(ahead("/a/b", "/a"), [b"b"]);
+        assert_eq!(ahead("/a/*/c", "/a"), [b"?"]);
+        assert_eq!(ahead("/a/*/c", "/a/x"), [b"c"]);
+        assert_eq!(ahead("**/x", "/a"), [b"?", b"x"]);
+        assert_eq!(ahead("/a/b", "/c"), [b""; 0]);
     }
 
     #[test]

@@ -301,7 +301,7 @@ fn secret_by_name(path: &[u8]) -> Option<(&'static str, Vec<u8>)> {
 }
 
 /// Whether `inner` is `outer` or lies in it, component by component.
-pub(super) fn contains(outer: &[u8], inner: &[u8]) -> bool {
+pub fn contains(outer: &[u8], inner: &[u8]) -> bool {
     let mut inner = components(inner);
     components(outer).all(|component| inner.next() == Some(component))
 }

@@ -8,8 +8,9 @@ use crate::limits::Containment;
 use crate::protocol::{Enclosure, Plan, Reach, Rule, Use};
 use crate::removal::PrivateDirectory;
 use crate::supervision::{Recipe, io_error};
-use crate::view::{Access, Entry, HOME, Item, SYSTEM, View, etc};
+use crate::view::{Access, Entry, HOME, Item, View, etc};
 use isobox_domain::policy::{BackendName, NetworkAccess, WorkspaceExposure};
+use isobox_domain::system_directories::SYSTEM_DIRECTORIES;
 use isobox_ports::{LaunchError, LaunchRequest, WorkspaceMount};
 use std::ffi::OsStr;
 use std::fs::{create_dir, create_dir_all};
@@ -170,7 +171,7 @@ fn rules(view: &View<'_>, private: &Private) -> Vec<Rule> {
     rules.extend(
         [private.home(), private.temporary()].map(|path| Rule { path: bytes(&path), allowed: Use::Everything }),
     );
-    rules.extend(["/usr"].into_iter().chain(SYSTEM).map(|path| rule(path, Use::Execute)));
+    rules.extend(SYSTEM_DIRECTORIES.map(|path| rule(path, Use::Execute)));
     rules.extend(etc::SHOWN.into_iter().chain(etc::COPIED).chain(OF_USERS).map(|path| rule(path, Use::Read)));
     rules.extend(DEVICES.map(|path| rule(path, Use::Devices)));
     rules.extend(view.layout.host.iter().filter_map(|entry| match &entry.item {

@@ -3,7 +3,8 @@
 use super::{entry, nothing_at};
 use crate::view::{Entry, Item};
 use isobox_domain::escape::Escaped;
-use isobox_domain::policy::{Fit, Glob};
+use isobox_domain::policy::{Fit, Glob, Step};
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -14,35 +15,51 @@ const MOST_LOOKED_AT: usize = 200_000;
 /// Most that is hidden in it: each takes a mount.
 const MOST_HIDDEN: usize = 1000;
 
-/// Something that stays hidden.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Hidden {
-    /// Its path below what was searched; empty for that itself.
-    pub(super) path: PathBuf,
-    /// Whether it is a directory.
-    pub(super) is_directory: bool,
+/// Places of a Sandbox, each once, without those in a directory that is hidden: nothing can be mounted there.
+pub(super) fn outermost(mut places: Vec<(PathBuf, Kind)>) -> Vec<(PathBuf, Kind)> {
+    places.sort();
+    places.dedup_by(|one, other| one.0 == other.0);
+    let outer: Vec<_> = places.iter().filter(|(place, _)| !lies_in(&places, place)).cloned().collect();
+    outer
 }
 
-impl Hidden {
-    /// What hides it where it is shown.
-    pub(super) fn at(&self, place: &Path) -> Vec<Entry> {
-        hiding(place, self.is_directory)
+/// Whether a place lies in a directory that is hidden.
+pub(super) fn lies_in(hidden: &[(PathBuf, Kind)], place: &Path) -> bool {
+    let is_hidden = |outer: &Path| hidden.iter().any(|(path, kind)| *kind == Kind::Directory && path == outer);
+    place.ancestors().skip(1).any(is_hidden)
+}
+
+/// What hides places of a Sandbox.
+pub(super) fn hiding(places: Vec<(PathBuf, Kind)>) -> Vec<Entry> {
+    let entries = places.into_iter().flat_map(|(place, kind)| match kind {
+        Kind::Directory => nothing_at(&place, 0o000).to_vec(),
+        Kind::File => vec![entry(place, Item::Masked)],
+    });
+    entries.collect()
+}
+
+/// What kind of thing is hidden.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// A directory, with everything in it.
+    Directory,
+    /// Anything else.
+    File,
+}
+
+impl Kind {
+    /// Of what is at a host path; `None` where nothing is, or nothing that this user can look at.
+    pub(super) fn at(host_path: &Path) -> Option<Self> {
+        let found = fs::symlink_metadata(host_path).ok()?;
+        Some(if found.is_dir() { Self::Directory } else { Self::File })
     }
 }
 
-/// What hides a file or a directory.
-pub(super) fn hiding(place: &Path, is_directory: bool) -> Vec<Entry> {
-    match is_directory {
-        true => nothing_at(place, 0o000).to_vec(),
-        false => vec![entry(place.to_owned(), Item::Masked)],
-    }
-}
-
-/// What `patterns` of absolute paths name at and below `root`, an absolute path without links. A link that is named stands
-/// for what it leads to, if that lies below `root` as well. More than can be looked at is an error: it would not be hidden.
-pub(super) fn find(root: &Path, patterns: &[Glob]) -> io::Result<Vec<Hidden>> {
+/// The host paths, without links, that `patterns` of absolute paths name at and below `root`, which is one as well. A link that
+/// is named stands for what it leads to, wherever that is. More than can be looked at is an error: it would not be hidden.
+pub(super) fn find(root: &Path, patterns: &[Glob]) -> io::Result<Vec<PathBuf>> {
     let mut search = Search { root, patterns, left: MOST_LOOKED_AT, found: Vec::new() };
-    search.look_at(root, Path::new(""))?;
+    search.look_at(root)?;
     Ok(search.found)
 }
 
@@ -50,44 +67,64 @@ struct Search<'a> {
     root: &'a Path,
     patterns: &'a [Glob],
     left: usize,
-    found: Vec<Hidden>,
+    found: Vec<PathBuf>,
 }
 
 impl Search<'_> {
-    fn look_at(&mut self, path: &Path, below: &Path) -> io::Result<()> {
+    fn look_at(&mut self, path: &Path) -> io::Result<()> {
+        self.left = self.left.checked_sub(1).ok_or_else(|| self.refusal("has more entries than can be searched"))?;
         let fit = fit(self.patterns, path);
         if !fit.matches && !fit.leads_on {
             return Ok(());
         }
-        // What cannot be looked at by this user cannot be read by the workload either.
-        let Ok(kind) = fs::symlink_metadata(path).map(|found| found.file_type()) else { return Ok(()) };
-        if fit.matches {
-            let target = kind.is_symlink().then(|| fs::canonicalize(path).ok());
-            return match target {
-                None => self.hide(below, kind.is_dir()),
-                Some(target) => match target.as_deref().and_then(|target| target.strip_prefix(self.root).ok()) {
-                    Some(inside) => self.hide(inside, self.root.join(inside).is_dir()),
-                    None => Ok(()),
-                },
-            };
+        let kind = match fs::symlink_metadata(path) {
+            Ok(found) => found.file_type(),
+            Err(error) if is_out_of_reach(&error) => return Ok(()),
+            Err(error) => return Err(while_looking_at(path, &error)),
+        };
+        match (fit.matches, kind.is_symlink()) {
+            (true, false) => self.hide(path.to_owned()),
+            (true, true) => match fs::canonicalize(path) {
+                Ok(target) => self.hide(target),
+                // It leads nowhere.
+                Err(error) if is_out_of_reach(&error) || error.raw_os_error() == Some(libc::ELOOP) => Ok(()),
+                Err(error) => Err(while_looking_at(path, &error)),
+            },
+            (false, _) if kind.is_dir() => self.look_into(path),
+            (false, _) => Ok(()),
         }
-        if kind.is_dir() { self.look_into(path, below) } else { Ok(()) }
     }
 
-    fn look_into(&mut self, path: &Path, below: &Path) -> io::Result<()> {
-        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-            self.left =
-                self.left.checked_sub(1).ok_or_else(|| self.refusal("has more entries than can be searched"))?;
-            self.look_at(&entry.path(), &below.join(entry.file_name()))?;
+    fn look_into(&mut self, path: &Path) -> io::Result<()> {
+        let patterns = self.patterns;
+        let names = names(path);
+        let steps: Vec<Step<'_>> = patterns.iter().flat_map(|glob| glob.ahead(&names)).collect();
+        if steps.contains(&Step::Any) {
+            match fs::read_dir(path) {
+                Ok(mut entries) => return entries.try_for_each(|entry| self.look_at(&entry?.path())),
+                Err(error) if error.kind() != io::ErrorKind::PermissionDenied => {
+                    return Err(while_looking_at(path, &error));
+                }
+                Err(_) if is_enterable(path) => {
+                    return Err(
+                        self.refusal(&format!("has {}, whose files can be opened and not listed", Escaped::path(path)))
+                    );
+                }
+                Err(_) => return Ok(()),
+            }
         }
-        Ok(())
+        let mut next: Vec<&[u8]> =
+            steps.iter().filter_map(|step| if let Step::Name(name) = step { Some(*name) } else { None }).collect();
+        next.sort_unstable();
+        next.dedup();
+        next.into_iter().try_for_each(|name| self.look_at(&path.join(OsStr::from_bytes(name))))
     }
 
-    fn hide(&mut self, path: &Path, is_directory: bool) -> io::Result<()> {
+    fn hide(&mut self, path: PathBuf) -> io::Result<()> {
         if self.found.len() >= MOST_HIDDEN {
             return Err(self.refusal("has more to hide than can be hidden"));
         }
-        self.found.push(Hidden { path: path.to_owned(), is_directory });
+        self.found.push(path);
         Ok(())
     }
 
@@ -99,17 +136,38 @@ impl Search<'_> {
     }
 }
 
+/// What this user cannot look at, the workload cannot read either.
+fn is_out_of_reach(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
+}
+
+/// Whether what lies in a directory can be reached by its name.
+fn is_enterable(directory: &Path) -> bool {
+    // `Path::join` would leave the dot out of what the kernel is asked.
+    let mut inside = directory.as_os_str().to_owned();
+    inside.push("/.");
+    fs::symlink_metadata(inside).is_ok()
+}
+
+fn while_looking_at(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("look for what is hidden at {}: {error}", Escaped::path(path)))
+}
+
 /// How a path lies to any of the patterns.
 pub(super) fn fit(patterns: &[Glob], path: &Path) -> Fit {
-    let names = path.components().filter_map(|component| match component {
-        Component::Normal(name) => Some(name.as_bytes()),
-        _ => None,
-    });
-    let names: Vec<&[u8]> = names.collect();
+    let names = names(path);
     patterns.iter().map(|glob| glob.fit(&names)).fold(Fit::default(), |all, one| Fit {
         matches: all.matches || one.matches,
         leads_on: all.leads_on || one.leads_on,
     })
+}
+
+fn names(path: &Path) -> Vec<&[u8]> {
+    let names = path.components().filter_map(|component| match component {
+        Component::Normal(name) => Some(name.as_bytes()),
+        _ => None,
+    });
+    names.collect()
 }
 
 #[cfg(test)]
@@ -124,26 +182,39 @@ mod tests {
     #[test]
     fn files_directories_and_what_links_lead_to_are_found() {
         let directory = tempfile::tempdir().unwrap();
-        let root = directory.path().canonicalize().unwrap();
+        let top = directory.path().canonicalize().unwrap();
+        let root = top.join("root");
         fs::create_dir_all(root.join("a/.ssh")).unwrap();
         fs::create_dir_all(root.join("secrets")).unwrap();
-        for file in ["a/.env", "a/.ssh/.env", "secrets/prod", "plain"] {
+        for file in ["a/.env", "a/.ssh/.env", "secrets/prod", "plain", "../beside"] {
             fs::write(root.join(file), "x").unwrap();
         }
-        symlink("secrets/prod", root.join(".env")).unwrap();
-        symlink("/etc/passwd", root.join("a/b.env")).unwrap();
+        symlink("link", root.join(".env")).unwrap();
+        symlink("secrets/prod", root.join("link")).unwrap();
+        symlink("../../beside", root.join("a/b.env")).unwrap();
+        symlink("nowhere", root.join("a/c.env")).unwrap();
         let mut found = find(&root, &patterns(&root, &["**/.env", "*/.ssh", "**/*.env"])).unwrap();
-        found.sort_by(|one, other| one.path.cmp(&other.path));
-        let expected = [("a/.env", false), ("a/.ssh", true), ("secrets/prod", false)];
-        let expected = expected.map(|(path, is_directory)| Hidden { path: path.into(), is_directory });
-        assert_eq!(found, expected);
+        found.sort();
+        assert_eq!(found, [top.join("beside"), root.join("a/.env"), root.join("a/.ssh"), root.join("secrets/prod")]);
     }
 
     #[test]
     fn what_is_searched_can_be_hidden_itself() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
-        let found = find(&root, &patterns(&root, &[""])).unwrap();
-        assert_eq!(found, [Hidden { path: PathBuf::new(), is_directory: true }]);
+        assert_eq!(find(&root, &patterns(&root, &[""])).unwrap(), [root]);
+    }
+
+    #[test]
+    fn what_lies_in_a_hidden_directory_is_hidden_with_it_and_once() {
+        let places = [
+            ("/x/dir/file", Kind::File),
+            ("/x/dir", Kind::Directory),
+            ("/x/dir.d", Kind::File),
+            ("/x/dir", Kind::Directory),
+        ];
+        let entries = hiding(outermost(places.map(|(place, kind)| (PathBuf::from(place), kind)).to_vec()));
+        let expected = [nothing_at(Path::new("/x/dir"), 0o000).to_vec(), vec![entry("/x/dir.d".into(), Item::Masked)]];
+        assert_eq!(entries, expected.concat());
     }
 }

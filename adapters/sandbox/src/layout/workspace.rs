@@ -1,6 +1,6 @@
 //! What of the Workspace stays hidden, and what of it cannot be changed.
 
-use super::hidden::{fit, hiding};
+use super::hidden::{Kind, fit, hiding, outermost};
 use super::{entry, nothing_at};
 use crate::overlay::is_opaque;
 use crate::view::{Access, Entry, Item, WORKSPACE};
@@ -9,12 +9,12 @@ use isobox_domain::policy::{FileRules, Glob, HideRule};
 use isobox_domain::repo_path::RepoPath;
 use isobox_ports::{Overlay, WorkspaceMount};
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, FileType};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Most entries of a Workspace that are looked at.
 const MOST_LOOKED_AT: usize = 1_000_000;
@@ -28,6 +28,8 @@ pub(crate) struct Ruled {
     pub(crate) entries: Vec<Entry>,
     /// Directories that are made in the Workspace as places for what is not there, the innermost first. They go away again.
     pub(crate) made: Vec<PathBuf>,
+    /// Absolute paths of the Sandbox outside of the Workspace, to which hidden links lead.
+    pub(crate) hidden_beyond: Vec<PathBuf>,
 }
 
 /// What `rules` ask of the Workspace, which is whole and was seen by no workload yet.
@@ -39,7 +41,7 @@ pub(crate) fn ruled(mount: &WorkspaceMount, rules: &FileRules) -> io::Result<Rul
     }
     let globs: Vec<Glob> = rules.hide.iter().filter_map(HideRule::within).collect();
     if !globs.is_empty() {
-        ruled.entries.extend(hidden(&layers, &globs)?);
+        hide(&layers, &globs, &mut ruled)?;
     }
     Ok(ruled)
 }
@@ -100,8 +102,9 @@ fn unprotectable(path: &RepoPath, what: &Path) -> io::Error {
     ))
 }
 
-fn hidden(layers: &Layers, globs: &[Glob]) -> io::Result<Vec<Entry>> {
-    let (mut found, mut left, mut count) = (Vec::new(), MOST_LOOKED_AT, 0_usize);
+/// Hides what the patterns name.
+fn hide(layers: &Layers, globs: &[Glob], ruled: &mut Ruled) -> io::Result<()> {
+    let (mut hidden, mut left, mut count) = (Vec::new(), MOST_LOOKED_AT, 0_usize);
     let mut open = vec![PathBuf::new()];
     while let Some(directory) = open.pop() {
         for (name, kind) in layers.entries(&directory)? {
@@ -110,34 +113,33 @@ fn hidden(layers: &Layers, globs: &[Glob]) -> io::Result<Vec<Entry>> {
             let fit = fit(globs, &path);
             if fit.matches {
                 count += 1;
-                found.extend(hide(layers, &path, kind)?);
+                match layers.target(&path)? {
+                    Target::Inside(path, kind) => hidden.push((inside(&path), kind)),
+                    Target::Beyond(path) => ruled.hidden_beyond.push(path),
+                    Target::Nowhere => {}
+                }
             } else if fit.leads_on && kind.is_dir() {
                 open.push(path);
             }
         }
     }
+    ruled.entries.extend(hiding(outermost(hidden)));
     match count > MOST_HIDDEN {
         true => {
             Err(io::Error::other(format!("`filesystem.hide` names more than {MOST_HIDDEN} files of the workspace")))
         }
-        false => Ok(found),
+        false => Ok(()),
     }
 }
 
-/// A link cannot be hidden; what a commit's own link leads to can be read by its name.
-fn hide(layers: &Layers, path: &Path, kind: FileType) -> io::Result<Vec<Entry>> {
-    let (path, kind) = match kind.is_symlink() {
-        false => (path.to_owned(), Some(kind)),
-        true => match layers.link_target(path) {
-            None => return Ok(Vec::new()),
-            Some(target) => {
-                let kind = layers.kind(&target)?;
-                (target, kind)
-            }
-        },
-    };
-    let kind = kind.filter(|kind| !kind.is_symlink());
-    Ok(kind.map_or_else(Vec::new, |kind| hiding(&inside(&path), kind.is_dir())))
+/// What a path of the Workspace leads to, links followed as the workload's are.
+enum Target {
+    /// Something in the Workspace, by its path there.
+    Inside(PathBuf, Kind),
+    /// Something elsewhere, by an absolute path of the Sandbox.
+    Beyond(PathBuf),
+    /// Nothing.
+    Nowhere,
 }
 
 /// The directories that a Workspace is made of, the uppermost first, as the kernel will show them.
@@ -203,7 +205,7 @@ impl Layers {
     }
 
     /// What is in a directory, by name.
-    fn entries(&self, directory: &Path) -> io::Result<BTreeMap<std::ffi::OsString, FileType>> {
+    fn entries(&self, directory: &Path) -> io::Result<BTreeMap<OsString, FileType>> {
         let mut entries: BTreeMap<_, Option<FileType>> = BTreeMap::new();
         for layer in self.visible(directory)? {
             for entry in fs::read_dir(layer.join(directory))? {
@@ -216,22 +218,79 @@ impl Layers {
         Ok(entries.into_iter().filter_map(|(name, kind)| Some((name, kind?))).collect())
     }
 
-    /// The path below the root that a link leads to, if it leads there by one step and without going up.
-    fn link_target(&self, path: &Path) -> Option<PathBuf> {
-        let parent = path.parent().unwrap_or(Path::new(""));
-        let layer = self.directories.iter().find(|layer| fs::symlink_metadata(layer.join(path)).is_ok())?;
-        let target = parent.join(fs::read_link(layer.join(path)).ok()?);
-        let mut inside = PathBuf::new();
-        for component in target.components() {
-            match component {
-                std::path::Component::Normal(name) => inside.push(name),
-                std::path::Component::CurDir => {}
-                std::path::Component::ParentDir if inside.pop() => {}
-                _ => return None,
+    /// What `path` leads to.
+    fn target(&self, path: &Path) -> io::Result<Target> {
+        /// As in the kernel: see "ELOOP" in path_resolution(7).
+        const MOST_LINKS: usize = 40;
+        let (mut reached, mut kind, mut links) = (PathBuf::new(), Kind::Directory, 0);
+        let mut left: Vec<OsString> = steps(path);
+        while let Some(step) = left.pop() {
+            if step == ".." {
+                if !reached.pop() {
+                    return Ok(Target::Beyond(beyond(Path::new("/"), left)));
+                }
+                kind = Kind::Directory;
+                continue;
+            }
+            let next = reached.join(&step);
+            match self.kind(&next)? {
+                None => return Ok(Target::Nowhere),
+                Some(found) if found.is_symlink() => {
+                    links += 1;
+                    let target = self.link(&next)?;
+                    match (links > MOST_LINKS, target.is_absolute(), target.strip_prefix(WORKSPACE)) {
+                        (true, _, _) => return Ok(Target::Nowhere),
+                        (_, true, Err(_)) => return Ok(Target::Beyond(beyond(&target, left))),
+                        (_, true, Ok(target)) => {
+                            reached = PathBuf::new();
+                            left.extend(steps(target));
+                        }
+                        (_, false, _) => left.extend(steps(&target)),
+                    }
+                }
+                Some(found) => {
+                    kind = if found.is_dir() { Kind::Directory } else { Kind::File };
+                    reached = next;
+                }
             }
         }
-        Some(inside)
+        Ok(Target::Inside(reached, kind))
     }
+
+    fn link(&self, path: &Path) -> io::Result<PathBuf> {
+        for layer in self.visible(path.parent().unwrap_or(Path::new("")))? {
+            match fs::read_link(layer.join(path)) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                target => return target,
+            }
+        }
+        Err(io::ErrorKind::NotFound.into())
+    }
+}
+
+/// The names and `..` of a path, the first one last.
+fn steps(path: &Path) -> Vec<OsString> {
+    let steps = path.components().filter_map(|component| match component {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some(OsString::from("..")),
+        Component::Prefix(_) | Component::RootDir | Component::CurDir => None,
+    });
+    let mut steps: Vec<OsString> = steps.collect();
+    steps.reverse();
+    steps
+}
+
+/// Where the steps that are `left`, the first one last, lead from `path`, an absolute one.
+fn beyond(path: &Path, left: Vec<OsString>) -> PathBuf {
+    let all = steps(path).into_iter().rev().chain(left.into_iter().rev());
+    all.fold(PathBuf::from("/"), |mut path, step| {
+        if step == ".." {
+            path.pop();
+        } else {
+            path.push(step);
+        }
+        path
+    })
 }
 
 fn is_whiteout(found: &fs::Metadata) -> bool {
