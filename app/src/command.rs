@@ -82,7 +82,7 @@ fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
         Command::Init(arguments) => init::init(console, &arguments),
         Command::Doctor(arguments) => doctor::doctor(&arguments),
         Command::Backend(arguments) => backend::backend(&arguments.command),
-        Command::Attempt(AttemptCommand::Run(arguments)) => workload::run(console, arguments),
+        Command::Attempt(AttemptCommand::Run(arguments)) => workload::run(console, *arguments),
         Command::Attempt(AttemptCommand::Tool(arguments)) => workload::tool(console, arguments),
         Command::Promote(arguments) => promote::promote(console, &arguments),
         Command::List(arguments) => list::list(console, &arguments),

@@ -39,8 +39,10 @@ use isobox_domain::record::RecordedArgument;
 use isobox_domain::source::WorkspaceSource;
 use isobox_domain::task_id::TaskSelector;
 use isobox_git::{FsWorkspaceCache, GixRepository, GixWorkspaces};
-use isobox_host::{Directories, MaskKey, POLICY_PATH, PrivateFileError, RandomTaskIds, SystemClock, SystemStopwatch};
-use isobox_ports::{Clock, RecordLog, Stopwatch, WorkspaceCache};
+use isobox_host::{
+    Directories, FsCacheLayers, MaskKey, POLICY_PATH, PrivateFileError, RandomTaskIds, SystemClock, SystemStopwatch,
+};
+use isobox_ports::{CacheLayers, Clock, RecordLog, Stopwatch, WorkspaceCache};
 use isobox_store::{FsTaskStore, FsViews};
 use isobox_v1::{FsExportFile, FsExports, FsV1Directories, V1Json};
 use std::cell::RefCell;
@@ -208,6 +210,12 @@ pub(crate) fn dispose_retained(root: &Path) -> Result<bool, Failure> {
 /// The pristine copies of this user.
 pub(crate) fn workspace_cache() -> Result<Box<dyn WorkspaceCache>, Failure> {
     Ok(Box::new(FsWorkspaceCache::new(pristine_copies(&Directories::from_environment())?)))
+}
+
+/// What workloads of this user wrote into the caches that were lent to them.
+pub(crate) fn cache_layers() -> Result<Box<dyn CacheLayers>, Failure> {
+    let cache = Directories::from_environment().cache().map_err(unusable_directory)?;
+    Ok(Box::new(FsCacheLayers::new(&cache)))
 }
 
 fn pristine_copies(directories: &Directories) -> Result<PathBuf, Failure> {

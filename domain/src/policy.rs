@@ -1,6 +1,7 @@
 //! Sandbox Policy as it is asked for, and Effective Policy as it held.
 
 mod beyond;
+mod dependency_cache;
 mod exposure;
 mod files;
 mod glob;
@@ -14,6 +15,7 @@ mod unsafe_override;
 mod values;
 mod written;
 
+pub use dependency_cache::DependencyCache;
 pub use exposure::{Exposure, exposures};
 pub use files::FileRules;
 pub use glob::{Fit, Glob, Step};
@@ -255,6 +257,8 @@ pub struct SandboxPolicy {
     pub files: FileRules,
     /// What it may use up.
     pub limits: Limits,
+    /// Whose caches it builds from, as [`DependencyCache::in_order`] gives them.
+    pub caches: Vec<DependencyCache>,
 }
 
 impl Default for SandboxPolicy {
@@ -272,6 +276,7 @@ impl Default for SandboxPolicy {
             unsafe_overrides: Vec::new(),
             files: FileRules::default(),
             limits: Limits::NONE,
+            caches: Vec::new(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What of the host a Sandbox shows and passes on, beside the system's own: data that every backend applies.
 
+use crate::Overlay;
 use isobox_domain::policy::Glob;
 use std::path::PathBuf;
 
@@ -43,11 +44,23 @@ pub struct Program {
     pub target: PathBuf,
 }
 
+/// A directory of the host that a Sandbox shows under a layer of its own: what is written stays in the layer, in which an earlier
+/// workload may have left what it wanted. Nothing is laid out in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layered {
+    /// What is mounted.
+    pub overlay: Overlay,
+    /// Where it appears: a relative path, below the home directory that the Sandbox has.
+    pub below_home: PathBuf,
+}
+
 /// Everything that was exposed by choice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exposed {
     /// What is shown. What lies in something else comes after it.
     pub shown: Vec<Shown>,
+    /// What is shown under layers.
+    pub layers: Vec<Layered>,
     /// Patterns of absolute host paths: what they name in what is shown read-only stays hidden.
     pub hidden: Vec<Glob>,
     /// Programs that come first on PATH.

@@ -5,8 +5,9 @@ use crate::object::{self, DecodeError, EncodeError, Names};
 use crate::sandbox_limits::{decode_limit_reports, decode_limits, encode_limit_reports, encode_limits};
 use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
 use isobox_domain::policy::{
-    BackendChoice, BackendName, EffectivePolicy, Exposure, FileRules, HideRule, NetworkAccess, PathMode, Requirement,
-    Requirements, ReuseInput, ReuseKind, SandboxPolicy, UnsafeOverride, WorkspaceExposure, WorkspaceKind,
+    BackendChoice, BackendName, DependencyCache, EffectivePolicy, Exposure, FileRules, HideRule, NetworkAccess,
+    PathMode, Requirement, Requirements, ReuseInput, ReuseKind, SandboxPolicy, UnsafeOverride, WorkspaceExposure,
+    WorkspaceKind,
 };
 use isobox_domain::repo_path::RepoPath;
 
@@ -71,6 +72,7 @@ fn is_extended(policy: &EffectivePolicy) -> bool {
     !asked.require.is_empty()
         || !asked.unsafe_overrides.is_empty()
         || !asked.files.is_empty()
+        || !asked.caches.is_empty()
         || asked.reuse_inputs.iter().any(|input| input.digest.is_some())
         || !policy.exposures.is_empty()
         || policy.why_this_backend.is_some()
@@ -125,6 +127,12 @@ fn encode_asked(map: &mut MapEncoder, asked: &SandboxPolicy) {
         map.field(7).map(|limits| encode_limits(limits, &asked.limits));
     }
     encode_files(map, &asked.files);
+    if !asked.caches.is_empty() {
+        let caches = map.field(11).array(asked.caches.len());
+        asked.caches.iter().for_each(|cache| {
+            caches.text(cache.name());
+        });
+    }
     if !asked.require.is_empty() {
         let require = map.field(12).array(asked.require.as_slice().len());
         asked.require.as_slice().iter().for_each(|required| {
@@ -183,6 +191,7 @@ fn decode_asked(decoder: &mut Decoder<'_>) -> Result<SandboxPolicy, DecodeError>
             protected: map.find(10)?.map(|found| found.list(Decoder::path)).transpose()?.unwrap_or_default(),
             unsafe_shown: Vec::new(),
         },
+        caches: map.find(11)?.map(decode_caches).transpose()?.unwrap_or_default(),
         require: map.find(12)?.map(decode_require).transpose()?.unwrap_or_default(),
         unsafe_overrides: map.find(13)?.map(decode_overrides).transpose()?.unwrap_or_default(),
     };
@@ -230,6 +239,15 @@ fn decode_require(decoder: &mut Decoder<'_>) -> Result<Requirements, DecodeError
         Requirement::parse(name).map_or_else(|| item.expected("something that can be required"), Ok)
     })?;
     Ok(required.into_iter().collect())
+}
+
+fn decode_caches(decoder: &mut Decoder<'_>) -> Result<Vec<DependencyCache>, DecodeError> {
+    let names = DependencyCache::ALL.map(|cache| (cache.name(), cache));
+    let caches = decoder.list(|item| item.named(&names, "a cache"))?;
+    match DependencyCache::in_order(&caches) == caches {
+        true => Ok(caches),
+        false => decoder.expected("caches in their order, each once"),
+    }
 }
 
 fn decode_overrides(decoder: &mut Decoder<'_>) -> Result<Vec<UnsafeOverride>, DecodeError> {

@@ -285,6 +285,7 @@ ASKED = fields({
     4: one_of("read_write", "read_only"), 5: list_of(data), 6: list_of(reuse_input),
     may(7): limits,
     may(8): some_of(pair(data, one_of("discard"))), may(9): some_of(text), may(10): some_of(path),
+    may(11): in_order(("cargo", "npm", "pip", "go")),
     may(12): in_order(CONTROLS), may(13): in_order(("backend", "path_mode", "network", "workspace")), may(14): some_of(data),
 })
 

@@ -1,6 +1,7 @@
 //! The promises of isobox, attacked from outside and from inside a real Sandbox: one file a promise.
 
 mod boundary;
+mod dependency_caches;
 mod hidden_and_protected;
 mod host_obeys_nothing;
 mod inodes;

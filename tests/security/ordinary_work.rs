@@ -17,7 +17,7 @@ isobox_tests::promises! {
 }
 
 /// Whether `program` is here; if not, `what` is said to be ignored.
-fn has(program: &str, what: &str) -> bool {
+pub(crate) fn has(program: &str, what: &str) -> bool {
     let answers = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
     if !answers {
         ignored(what, &format!("there is no {program}"));
@@ -169,7 +169,7 @@ else {
 
 /// A toolchain in the home directory of the case's user, whose files are those of this machine's under names of its own; the
 /// error tells why there is none.
-fn toolchain(case: &Case) -> Result<PathBuf, String> {
+pub(crate) fn toolchain(case: &Case) -> Result<PathBuf, String> {
     let printed = Command::new("rustc").args(["--print", "sysroot"]).output();
     let printed = printed.map_err(|error| format!("rustc does not tell where its toolchain is: {error}"))?;
     if !printed.status.success() {

@@ -3,6 +3,7 @@
 
 mod audit_keys;
 mod clock;
+mod dependency_caches;
 mod directories;
 mod exposing;
 mod git_directories;
@@ -22,6 +23,7 @@ mod update_target;
 
 pub use audit_keys::FsAuditKeys;
 pub use clock::{SystemClock, SystemStopwatch};
+pub use dependency_caches::{FsCacheLayers, FsDependencyCaches};
 pub use directories::{Directories, DirectoriesError};
 pub use exposing::{Exposing, ExposingError};
 pub use installation::InstallationProbe;

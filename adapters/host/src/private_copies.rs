@@ -103,7 +103,7 @@ fn remove_abandoned(root: &Path) -> io::Result<()> {
 }
 
 /// Removes a directory in which a workload may have made what it wanted; every process of it is dead.
-fn remove(directory: &Path) -> io::Result<()> {
+pub(crate) fn remove(directory: &Path) -> io::Result<()> {
     fs::set_permissions(directory, Permissions::from_mode(0o700))?;
     for entry in fs::read_dir(directory)? {
         let entry = entry?;

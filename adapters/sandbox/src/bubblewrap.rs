@@ -20,7 +20,9 @@ use crate::view::{self, ProcView, View};
 use claims::Findings;
 use isobox_domain::limit::{LimitReport, Limits};
 use isobox_domain::policy::{BackendName, Capabilities, NetworkAccess, WorkspaceExposure};
-use isobox_ports::{Filled, LaunchError, LaunchRequest, Overlay, OverlayKind, RuntimeBackend, Sandbox, WorkspaceMount};
+use isobox_ports::{
+    Filled, LaunchError, LaunchRequest, Layered, Overlay, OverlayKind, RuntimeBackend, Sandbox, WorkspaceMount,
+};
 use options::OPTIONS_FD;
 use std::ffi::CString;
 use std::io;
@@ -114,11 +116,16 @@ impl BubblewrapBackend {
             rlimits: Vec::new(),
         };
         let mount = WorkspaceMount::Directory { host_path: view.host_path.to_owned() };
-        let recipe = self.recipe(&view, plan, &mount).map_err(|error| reason_of(&error))?;
+        let recipe = self.recipe(&view, plan, (&mount, &[])).map_err(|error| reason_of(&error))?;
         try_out(recipe, &mount).map_err(|error| reason_of(&error))
     }
 
-    fn recipe(&self, view: &View<'_>, plan: Plan, mount: &WorkspaceMount) -> Result<Recipe, LaunchError> {
+    fn recipe(
+        &self,
+        view: &View<'_>,
+        plan: Plan,
+        (mount, layers): (&WorkspaceMount, &[Layered]),
+    ) -> Result<Recipe, LaunchError> {
         let program = self.program.as_ref().map_err(|reason| refused(reason.clone()))?;
         let arguments = options::arguments(view).map_err(io_error("lay out the sandbox's file system"))?;
         let mut descriptors = vec![file_of(&arguments.options).map_err(io_error("write the options of bwrap"))?];
@@ -139,37 +146,46 @@ impl BubblewrapBackend {
             private: None,
             containment: Containment::Namespaces,
         };
-        match mount {
-            WorkspaceMount::Directory { .. } => Ok(recipe),
-            WorkspaceMount::Overlay(overlay) => on_overlay(recipe, overlay),
-        }
+        let workspace = match mount {
+            WorkspaceMount::Directory { .. } => None,
+            WorkspaceMount::Overlay(overlay) => Some(overlay),
+        };
+        on_overlays(recipe, workspace, &layers.iter().map(|layered| &layered.overlay).collect::<Vec<_>>())
     }
 }
 
-/// The recipe of a Sandbox whose program finds the overlay at its place.
-fn on_overlay(recipe: Recipe, overlay: &Overlay) -> Result<Recipe, LaunchError> {
-    match overlay.kind {
-        OverlayKind::Privileged => mounted_here(recipe, overlay),
-        OverlayKind::Unprivileged => mounted_first(recipe, overlay).map_err(io_error("write what is to be mounted")),
+/// The recipe of a Sandbox whose program finds the overlays at their places.
+fn on_overlays(recipe: Recipe, workspace: Option<&Overlay>, layers: &[&Overlay]) -> Result<Recipe, LaunchError> {
+    let mut kinds = workspace.into_iter().chain(layers.iter().copied()).map(|overlay| overlay.kind).peekable();
+    if kinds.peek().is_none() {
+        return Ok(recipe);
+    }
+    // Who may mount one may mount all.
+    match kinds.any(|kind| kind == OverlayKind::Privileged) {
+        true => mounted_here(recipe, workspace, layers),
+        false => mounted_first(recipe, workspace, layers).map_err(io_error("write what is to be mounted")),
     }
 }
 
-/// Mounts it in the mount namespace that this thread is in until the program is started.
-fn mounted_here(mut recipe: Recipe, overlay: &Overlay) -> Result<Recipe, LaunchError> {
+/// Mounts them in the mount namespace that this thread is in until the program is started.
+fn mounted_here(mut recipe: Recipe, workspace: Option<&Overlay>, layers: &[&Overlay]) -> Result<Recipe, LaunchError> {
     let may_mount = devices::may_mount().map_err(io_error("look at this process's capabilities"))?;
     let Some(way_back) = recipe.way_back.as_mut().filter(|_| may_mount) else {
         return Err(refused("an overlay was asked for that this user may not mount".to_owned()));
     };
     // Through the mount neither capture nor disposal finds the upper directory.
     way_back.need();
-    let written = overlay::mount(overlay).map_err(|error| refused(error.to_string()))?;
+    let mount = |overlay: &Overlay| overlay::mount(overlay).map_err(|error| refused(error.to_string()));
+    let written = workspace.map(mount).transpose()?.flatten();
+    layers.iter().try_for_each(|layer| mount(layer).map(drop))?;
     Ok(Recipe { written, ..recipe })
 }
 
-/// Puts a process before the program that mounts it and then becomes the program.
-fn mounted_first(mut recipe: Recipe, overlay: &Overlay) -> io::Result<Recipe> {
+/// Puts a process before the program that mounts them and then becomes the program.
+fn mounted_first(mut recipe: Recipe, workspace: Option<&Overlay>, layers: &[&Overlay]) -> io::Result<Recipe> {
     let mounting = Mounting {
-        overlay: overlay.clone(),
+        workspace: workspace.cloned(),
+        layers: layers.iter().copied().cloned().collect(),
         program: recipe.program.to_bytes().to_vec(),
         arguments: recipe.arguments.iter().map(|argument| argument.to_bytes().to_vec()).collect(),
     };
@@ -201,7 +217,8 @@ impl Mounts for BubblewrapBackend {
     ) -> Result<RunningSandbox, LaunchError> {
         let findings = self.findings().as_ref().map_err(|reason| refused(reason.clone()))?;
         layout::start_on(request, fill, |layout| {
-            self.recipe(&View::of(request, layout, findings.proc_view), plan(request), request.mount)
+            let mounts = (request.mount, &request.exposed.layers[..]);
+            self.recipe(&View::of(request, layout, findings.proc_view), plan(request), mounts)
         })
     }
 

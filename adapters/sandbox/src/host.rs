@@ -59,7 +59,7 @@ impl RuntimeBackend for HostBackend {
         request: &LaunchRequest<'_>,
         fill: &mut dyn FnMut() -> Filled,
     ) -> Result<Box<dyn Sandbox>, LaunchError> {
-        if let WorkspaceMount::Overlay(_) = request.mount {
+        if matches!(request.mount, WorkspaceMount::Overlay(_)) || !request.exposed.layers.is_empty() {
             return Err(LaunchError::Refused { backend: BackendName::Host, reason: MOUNTS_NOTHING.to_owned() });
         }
         let recipe = Recipe {

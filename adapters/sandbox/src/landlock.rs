@@ -112,7 +112,9 @@ fn recipe(
         WorkspaceMount::Directory { .. } => None,
         WorkspaceMount::Overlay(overlay) => Some(overlay.clone()),
     };
-    let is_of_root = overlay.as_ref().is_some_and(|overlay| overlay.kind == OverlayKind::Privileged);
+    let layers = request.map(|request| &request.exposed.layers[..]).unwrap_or_default();
+    let layers: Vec<_> = layers.iter().map(|layered| layered.overlay.clone()).collect();
+    let is_of_root = overlay.iter().chain(&layers).any(|overlay| overlay.kind == OverlayKind::Privileged);
     if is_of_root && privileges != Privileges::Root {
         return Err(refused("an overlay was asked for that this user may not mount".to_owned()));
     }
@@ -121,7 +123,7 @@ fn recipe(
         rules: rules::of(&entries),
         strictness: Strictness::InNamespaces,
         own_directories: Vec::new(),
-        inside: Some(Inside { privileges, network, overlay, entries }),
+        inside: Some(Inside { privileges, network, overlay, layers, entries }),
     };
     Ok(Recipe {
         backend: BackendName::Landlock,

@@ -8,7 +8,7 @@ use crate::view::{self, Access, Entry, Item};
 use hidden::Kind;
 use isobox_domain::policy::{Glob, WorkspaceExposure};
 use isobox_domain::system_directories::is_of_system;
-use isobox_ports::{Access as Allowed, Exposed, Filled, LaunchError, LaunchRequest, Place, Shown};
+use isobox_ports::{Access as Allowed, Exposed, Filled, LaunchError, LaunchRequest, Layered, Place, Shown};
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -70,6 +70,7 @@ fn of(request: &LaunchRequest<'_>, fill: &mut dyn FnMut() -> Filled) -> Result<(
 /// to, `beyond` it, as the Sandbox sees it.
 fn of_host(exposed: &Exposed, beyond: &[PathBuf]) -> io::Result<Vec<Entry>> {
     let mut shown: Vec<Entry> = exposed.shown.iter().flat_map(entries_of).collect();
+    shown.extend(exposed.layers.iter().map(entry_of_layer));
     // A place that lies in another comes after it, or it would be covered.
     shown.sort_by(|one, other| one.path.cmp(&other.path));
     let mut hidden = Vec::new();
@@ -79,10 +80,24 @@ fn of_host(exposed: &Exposed, beyond: &[PathBuf]) -> io::Result<Vec<Entry>> {
             hidden.extend(Kind::at(&path).map(|kind| (path, kind)));
         }
     }
+    let layers: Vec<PathBuf> = exposed.layers.iter().map(place_of_layer).collect();
+    // An earlier workload may have put a link there, which would lead out while this is laid out.
+    let is_in_layer = |path: &Path| layers.iter().any(|layer| path != layer && path.starts_with(layer));
+    hidden.retain(|(path, _)| !is_in_layer(path));
+    shown.retain(|entry| !is_in_layer(Path::new(OsStr::from_bytes(&entry.path))));
     let hidden = hidden::outermost(hidden);
     shown.retain(|entry| !hidden::lies_in(&hidden, Path::new(OsStr::from_bytes(&entry.path))));
     // What is hidden comes last: nothing that is shown uncovers it.
     Ok(shown.into_iter().chain(hidden::hiding(hidden)).chain(programs(exposed)).collect())
+}
+
+fn entry_of_layer(layered: &Layered) -> Entry {
+    let mounted = layered.overlay.place.as_os_str().as_bytes().to_vec();
+    entry(place_of_layer(layered), Item::Host(mounted, Access::ReadWrite))
+}
+
+fn place_of_layer(layered: &Layered) -> PathBuf {
+    Path::new(view::HOME).join(&layered.below_home)
 }
 
 fn entries_of(shown: &Shown) -> impl Iterator<Item = Entry> {

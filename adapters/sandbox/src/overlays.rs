@@ -67,16 +67,22 @@ pub(crate) trait Mounts: RuntimeBackend {
 /// What was found out, by this process and by earlier ones.
 #[derive(Debug, Default)]
 pub(crate) struct Overlays {
-    on_disk: Option<Memory>,
-    in_memory: Option<Memory>,
+    /// The directory of the memories, and how their names begin.
+    kept: Option<(PathBuf, String)>,
     found: Mutex<HashMap<Option<PathBuf>, Answer>>,
 }
 
 impl Overlays {
     /// Remembers in a cache directory, which may not exist yet, in files whose names begin with `name`.
     pub(crate) fn remembering(cache_directory: &Path, name: &str) -> Self {
-        let memory = |name: &str| Some(Memory::within(cache_directory, name));
-        Self { on_disk: memory(name), in_memory: memory(&format!("{name}-in-memory")), found: Mutex::default() }
+        Self { kept: Some((cache_directory.to_owned(), name.to_owned())), found: Mutex::default() }
+    }
+
+    /// What is remembered of one place; of another one there is another memory, or each would displace the other's.
+    fn memory(&self, at: Option<&Path>) -> Option<Memory> {
+        let (directory, name) = self.kept.as_ref()?;
+        let place = at.map(|at| at.file_name().unwrap_or_default().to_string_lossy().into_owned());
+        Some(Memory::within(directory, &format!("{name}-{}", place.as_deref().unwrap_or("in-memory"))))
     }
 
     /// How they are mounted where their uppers lie below `at`, or in memory.
@@ -94,21 +100,20 @@ impl Overlays {
     /// What came of it where they are written below `at`, as far as that is remembered. Tries nothing, and makes nothing.
     pub(crate) fn remembered(&self, backend: &dyn Mounts, at: &Path) -> Option<Answer> {
         let here = here(backend.program().ok()?, Some(identity(at).ok()?))?;
-        recall(self.on_disk.as_ref()?, &here)
+        recall(&self.memory(Some(at))?, &here)
     }
 
     /// Forgets everything.
     pub(crate) fn forget(&self) {
-        [&self.on_disk, &self.in_memory].into_iter().flatten().for_each(Memory::forget);
-        self.found.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.drain().filter_map(|(place, _)| self.memory(place.as_deref())).for_each(|memory| memory.forget());
     }
 
     fn recall_or_try(&self, backend: &dyn Mounts, at: Option<&Path>) -> Answer {
         let program = backend.program()?;
         let place = at.map(prepare).transpose()?;
         let here = here(program, place);
-        let memory = if at.is_some() { &self.on_disk } else { &self.in_memory };
-        let memory = memory.as_ref().zip(here);
+        let memory = self.memory(at).zip(here);
         if let Some(answer) = memory.as_ref().and_then(|(memory, here)| recall(memory, here)) {
             return answer;
         }

@@ -1,4 +1,4 @@
-//! The commands about the cache of pristine copies.
+//! The commands about the cache: pristine copies, and layers of the caches that were lent.
 
 use clap::{Args, Subcommand};
 use isobox_domain::retention::{parse_bytes, parse_period_ms};
@@ -14,23 +14,25 @@ pub(crate) struct CacheArguments {
 /// What can be done with the cache.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CacheCommand {
-    /// List the pristine copies: of which commits, how large, when used last, and whether they are whole
+    /// List the pristine copies and the layers of lent caches: how large, when used last, and whether they are whole
+    ///
+    /// A layer is what workloads of a project added to the caches that its policy lends them (policy key `caches`).
     ///
     /// A copy is told as whole after a look at its seal and at some 64 of its files, from all over the commit. All files
     /// are looked at when a copy is first used after a start of the machine.
     #[command(after_help = "Examples:\n  isobox cache stat\n  isobox cache stat --json")]
     Stat(CacheStatArguments),
-    /// Remove pristine copies that are not worth their room
+    /// Remove pristine copies and layers of lent caches that are not worth their room
     ///
-    /// The copies that were used last stay, as many as are within the limits. None goes that a task uses, or that
-    /// another copy lies on. It also happens by itself, whenever a copy was made, by the limits that hold without a
-    /// flag.
+    /// Those that were used last stay, as many as are within the limits. None goes that a task uses, or that
+    /// another copy lies on. Of copies, it also happens by itself, whenever one was made, by the limits that hold
+    /// without a flag.
     #[command(after_help = "Examples:\n  \
         isobox cache prune --dry-run\n  \
         isobox cache prune --keep-within 14d\n  \
         isobox cache prune --max-size 2GiB\n  \
         isobox cache prune --all\n\n\
-        A copy that is gone is made anew when a task needs it.")]
+        A copy that is gone is made anew when a task needs it. A layer that is gone is empty again.")]
     Prune(CachePruneArguments),
 }
 

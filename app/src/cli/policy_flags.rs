@@ -3,7 +3,8 @@
 use clap::{Args, ValueEnum};
 use isobox_domain::limit::Limit;
 use isobox_domain::policy::{
-    BackendChoice, BackendName, HideRule, NetworkAccess, PathMode, ReuseKind, UnsafeOverride, WorkspaceExposure,
+    BackendChoice, BackendName, DependencyCache, HideRule, NetworkAccess, PathMode, ReuseKind, UnsafeOverride,
+    WorkspaceExposure,
 };
 use isobox_domain::repo_path::RepoPath;
 use std::ffi::OsString;
@@ -46,6 +47,10 @@ pub(crate) struct PolicyFlags {
     /// local_integration=SOCKET; repeatable, and added to those of the policy (policy key `reuse_inputs`)
     #[arg(long, value_name = "KIND=VALUE", value_parser = parse_reuse_input)]
     pub(crate) reuse_input: Vec<(ReuseKind, OsString)>,
+    /// A package manager whose downloads are found without a network: cargo, npm, pip or go; repeatable, and added to those
+    /// of the policy (policy key `caches`)
+    #[arg(long, value_name = "NAME", value_parser = parse_cache)]
+    pub(crate) cache: Vec<DependencyCache>,
     /// Show a host path read-only though it is never shown otherwise, such as one with credentials in it; repeatable.
     /// It is told on standard error, and recorded
     #[arg(long, value_name = "PATH")]
@@ -168,6 +173,12 @@ impl From<ExposureFlag> for WorkspaceExposure {
             ExposureFlag::ReadOnly => Self::ReadOnly,
         }
     }
+}
+
+fn parse_cache(text: &str) -> Result<DependencyCache, String> {
+    let names = || DependencyCache::ALL.map(DependencyCache::name).join(", ");
+    let known = DependencyCache::ALL.into_iter().find(|known| known.name() == text);
+    known.ok_or_else(|| format!("cache `{text}` is not one of {}", names()))
 }
 
 fn parse_hide(text: &str) -> Result<HideRule, String> {

@@ -15,7 +15,7 @@ pub(crate) enum AttemptCommand {
         isobox run --require network,processes -- make\n  \
         isobox run --allow-dirty -- make\n  \
         isobox run --max-tasks 4 -- make")]
-    Run(RunArguments),
+    Run(Box<RunArguments>),
     /// Run one tool command of an agent in a sandbox and record it
     #[command(after_help = "Examples:\n  \
         isobox tool -- make test\n  \

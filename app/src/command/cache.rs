@@ -7,7 +7,7 @@ use crate::output::cache as shown;
 use crate::output::console::Console;
 use crate::output::stdout::{for_documents, unwritten};
 use crate::output::working::Working;
-use crate::use_case::cache::{Prune, prune};
+use crate::use_case::cache::{Ports, Prune, of_layers, prune};
 use crate::wiring;
 use isobox_domain::cache_limits::CacheLimits;
 use std::io::Write;
@@ -22,12 +22,12 @@ pub(super) fn cache(console: Console, command: &CacheCommand) -> Result<ExitCode
 
 fn stat(console: Console, arguments: &CacheStatArguments) -> Result<ExitCode, Failure> {
     let working = Working::start(console, "looking at the cache");
-    let copies = wiring::workspace_cache()?.list()?;
+    let (copies, layers) = (wiring::workspace_cache()?.list()?, wiring::cache_layers()?.list().map_err(of_layers)?);
     drop(working);
     let mut out = for_documents();
     let written = match arguments.json {
-        true => writeln!(out, "{:#}", shown::stat_document(&copies)),
-        false => shown::stat(&mut out, &copies, wiring::clock().now()),
+        true => writeln!(out, "{:#}", shown::stat_document(&copies, &layers)),
+        false => shown::stat(&mut out, &copies, &layers, wiring::clock().now()),
     };
     written.and_then(|()| out.flush()).map_err(unwritten)?;
     Ok(ExitCode::SUCCESS)
@@ -36,7 +36,9 @@ fn stat(console: Console, arguments: &CacheStatArguments) -> Result<ExitCode, Fa
 fn remove(console: Console, arguments: &CachePruneArguments) -> Result<ExitCode, Failure> {
     let how = if arguments.dry_run { Prune::Shown } else { Prune::Performed };
     let working = Working::start(console, "pruning the cache");
-    let pruned = prune(&*wiring::workspace_cache()?, wiring::clock(), limits(arguments), how)?;
+    let (copies, layers) = (wiring::workspace_cache()?, wiring::cache_layers()?);
+    let ports = Ports { copies: &*copies, layers: &*layers, clock: wiring::clock() };
+    let pruned = prune(&ports, limits(arguments), how)?;
     drop(working);
     let mut out = for_documents();
     let written = match arguments.json {
@@ -44,7 +46,7 @@ fn remove(console: Console, arguments: &CachePruneArguments) -> Result<ExitCode,
         false => shown::pruned(&mut out, &pruned, how, wiring::clock().now()),
     };
     written.and_then(|()| out.flush()).map_err(unwritten)?;
-    if how == Prune::Shown && !pruned.removed.is_empty() && !arguments.json {
+    if how == Prune::Shown && !pruned.is_nothing() && !arguments.json {
         console.line("nothing was removed yet; run it without --dry-run to remove them");
     }
     Ok(ExitCode::SUCCESS)

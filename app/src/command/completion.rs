@@ -14,7 +14,7 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 use isobox_domain::change::ChangeLine;
 use isobox_domain::escape::Escaped;
-use isobox_domain::policy::ReuseKind;
+use isobox_domain::policy::{DependencyCache, ReuseKind};
 use isobox_domain::record::TaskRecord;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
@@ -87,7 +87,7 @@ pub(super) fn answered(arguments: &[OsString]) -> bool {
 type Candidates = fn(&OsStr) -> Vec<CompletionCandidate>;
 
 /// Arguments, by their ids, whose values clap does not know by itself.
-const VALUES: [(&str, Candidates); 8] = [
+const VALUES: [(&str, Candidates); 9] = [
     ("task", tasks),
     ("tasks", tasks),
     ("task_prefix", task_ids),
@@ -96,6 +96,7 @@ const VALUES: [(&str, Candidates); 8] = [
     ("since", moments),
     ("until", moments),
     ("limit", limits),
+    ("cache", caches),
 ];
 
 /// The command line, with what knows the values that only this store has.
@@ -177,6 +178,11 @@ fn begun(words: &[&str], typed: &OsStr) -> Vec<CompletionCandidate> {
     let typed = typed.to_string_lossy();
     let begun = words.iter().filter(|word| word.starts_with(&*typed));
     begun.enumerate().map(|(at, word)| CompletionCandidate::new(*word).display_order(Some(at))).collect()
+}
+
+/// Package managers whose caches can be lent.
+fn caches(typed: &OsStr) -> Vec<CompletionCandidate> {
+    begun(&DependencyCache::ALL.map(DependencyCache::name), typed)
 }
 
 /// The kinds of Reuse Inputs, up to where the value begins.

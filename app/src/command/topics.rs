@@ -129,6 +129,8 @@ for it. Its keys:
                                      changed or made
   reuse_inputs                       programs, files, variables and sockets of
                                      the host that the workload uses
+  caches                             package managers whose downloads a build
+                                     finds without a network
   development_environment.path_mode  which PATH a workload gets
   workspace_source.kind              repository: there is no other yet
   require                            controls that must be enforced, or nothing

@@ -19,7 +19,7 @@ use isobox_domain::command::WorkloadCommand;
 use isobox_domain::escape::Escaped;
 use isobox_domain::masking;
 use isobox_domain::policy::{
-    ProjectPolicy, ReuseInput, ReuseKind, SandboxPolicy, ToolCalls, ViewLimit, WorkspaceChoice,
+    DependencyCache, ProjectPolicy, ReuseInput, ReuseKind, SandboxPolicy, ToolCalls, ViewLimit, WorkspaceChoice,
 };
 use isobox_domain::promotion::check_head;
 use isobox_domain::record::{RecordedArgument, SandboxKind};
@@ -186,6 +186,7 @@ fn apply(flags: PolicyFlags, asked: &mut SandboxPolicy) -> Result<Vec<Variable>,
         asked.files.unsafe_shown.push(typed(path)?.into_os_string().into_vec());
     }
     asked.files.add(Some(&flags.hide), Some(&flags.protect));
+    asked.caches = DependencyCache::in_order(&[&asked.caches[..], &flags.cache].concat());
     let mut given = Vec::new();
     for (kind, value) in flags.reuse_input {
         let value = value.into_string().map_err(|value| {

@@ -1,27 +1,55 @@
-//! What the cache of pristine copies holds, and what of it was let go, for people and for programs.
+//! What the cache holds, pristine copies and layers of lent caches, and what of it was let go, for people and for programs.
 
 use super::record_json;
 use super::text::{self, counted};
 use crate::use_case::cache::{Prune, Pruned};
 use isobox_domain::escape::Escaped;
 use isobox_domain::timestamp::Timestamp;
-use isobox_ports::CachedCopy;
+use isobox_ports::{CacheLayer, CachedCopy};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 
-/// For people: a line a copy, then what they take.
-pub(crate) fn stat(out: &mut dyn Write, copies: &[CachedCopy], now: Timestamp) -> io::Result<()> {
+/// For people: a line a copy and a layer, then what they take.
+pub(crate) fn stat(
+    out: &mut dyn Write,
+    copies: &[CachedCopy],
+    layers: &[CacheLayer],
+    now: Timestamp,
+) -> io::Result<()> {
     rows(out, copies, now)?;
+    layer_rows(out, layers, now)?;
     let whole = copies.iter().filter(|copy| copy.seal.is_some()).count();
     let used = copies.iter().filter(|copy| copy.is_in_use).count();
     let copies_counted = if copies.len() == 1 { "copy" } else { "copies" };
     writeln!(out, "{:<9} {} {copies_counted}, {whole} whole, {used} in use", "holds", copies.len())?;
-    writeln!(out, "{:<9} {}", "on disk", text::bytes(bytes(copies)))
+    if !layers.is_empty() {
+        let used = layers.iter().filter(|layer| layer.is_in_use).count();
+        writeln!(out, "{:<9} {}, {used} in use", "and", counted(layers.len() as u64, "layer"))?;
+    }
+    writeln!(out, "{:<9} {}", "on disk", text::bytes(bytes(copies, layers)))
 }
 
-fn bytes(copies: &[CachedCopy]) -> u64 {
-    copies.iter().map(|copy| copy.entry().bytes).sum()
+fn bytes(copies: &[CachedCopy], layers: &[CacheLayer]) -> u64 {
+    copies.iter().map(|copy| copy.entry().bytes).chain(layers.iter().map(|layer| layer.bytes)).sum()
+}
+
+/// A line a layer; what is in one is nobody's to name.
+fn layer_rows(out: &mut dyn Write, layers: &[CacheLayer], now: Timestamp) -> io::Result<()> {
+    if layers.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{:<18}  {:>10}  {:>4}  {:<6}  PROJECT", "LAYER", "SIZE", "USED", "STATE")?;
+    layers.iter().try_for_each(|layer| {
+        let (size, used) = (text::bytes(layer.bytes), text::age(layer.used_at, now));
+        let state = if layer.is_in_use { "in use" } else { "kept" };
+        let project = layer.project.as_deref().map_or_else(|| "-".to_owned(), |path| Escaped::path(path).to_string());
+        writeln!(
+            out,
+            "{:<18}  {size:>10}  {used:>4}  {state:<6}  {project}",
+            Escaped(layer.name.as_bytes()).to_string()
+        )
+    })
 }
 
 fn rows(out: &mut dyn Write, copies: &[CachedCopy], now: Timestamp) -> io::Result<()> {
@@ -57,18 +85,27 @@ fn line([commit, size, paths, layers, used, state]: [&str; 6], source: &str) -> 
 /// For people: what was removed, or would be, and what stays.
 pub(crate) fn pruned(out: &mut dyn Write, pruned: &Pruned, how: Prune, now: Timestamp) -> io::Result<()> {
     rows(out, &pruned.removed, now)?;
+    layer_rows(out, &pruned.removed_layers, now)?;
     writeln!(out, "{:<9} {}", "kept", pruned.kept)?;
-    if !pruned.in_use.is_empty() {
-        writeln!(out, "{:<9} {}, which the limits do not keep", "in use", pruned.in_use.len())?;
+    let in_use = pruned.in_use.len() + pruned.layers_in_use.len();
+    if in_use > 0 {
+        writeln!(out, "{:<9} {in_use}, which the limits do not keep", "in use")?;
     }
     let word = if how == Prune::Performed { "removed" } else { "to remove" };
-    writeln!(out, "{word:<9} {}, {}", pruned.removed.len(), counted(pruned.bytes(), "byte"))
+    writeln!(
+        out,
+        "{word:<9} {}, {}",
+        pruned.removed.len() + pruned.removed_layers.len(),
+        counted(pruned.bytes(), "byte")
+    )
 }
 
 /// For programs: a document of schema `isobox.cache-stat/v1`.
-pub(crate) fn stat_document(copies: &[CachedCopy]) -> Value {
+pub(crate) fn stat_document(copies: &[CachedCopy], layers: &[CacheLayer]) -> Value {
     let listed: Vec<Value> = copies.iter().map(copy).collect();
-    json!({ "schema": "isobox.cache-stat/v1", "copies": listed, "bytes": bytes(copies) })
+    let bytes = bytes(copies, layers);
+    let layers: Vec<Value> = layers.iter().map(layer).collect();
+    json!({ "schema": "isobox.cache-stat/v1", "copies": listed, "layers": layers, "bytes": bytes })
 }
 
 /// For programs: a document of schema `isobox.cache-prune/v1`.
@@ -79,8 +116,20 @@ pub(crate) fn pruned_document(pruned: &Pruned, how: Prune) -> Value {
         "applied": how == Prune::Performed,
         "removed": all(&pruned.removed),
         "in_use": all(&pruned.in_use),
+        "removed_layers": pruned.removed_layers.iter().map(layer).collect::<Vec<_>>(),
+        "layers_in_use": pruned.layers_in_use.iter().map(layer).collect::<Vec<_>>(),
         "kept": pruned.kept,
         "bytes": pruned.bytes(),
+    })
+}
+
+fn layer(layer: &CacheLayer) -> Value {
+    json!({
+        "name": layer.name,
+        "project": layer.project.as_deref().map(|path| record_json::bytes(path.as_os_str().as_bytes())),
+        "bytes": layer.bytes,
+        "used_at": layer.used_at.to_string(),
+        "is_in_use": layer.is_in_use,
     })
 }
 

@@ -150,6 +150,7 @@ fn effective_policy(policy: &EffectivePolicy) -> Value {
         },
         "protected": asked.files.protected.iter().map(|path| bytes(path.as_bytes())).collect::<Vec<_>>(),
         "reuse_inputs": asked.reuse_inputs.iter().map(reuse_input).collect::<Vec<_>>(),
+        "caches": asked.caches.iter().map(|cache| cache.name()).collect::<Vec<_>>(),
         "exposures": policy.exposures.iter().map(exposure).collect::<Vec<_>>(),
         "require": asked.require.as_slice().iter().map(|required| required.name()).collect::<Vec<_>>(),
         "unsafe_overrides": asked.unsafe_overrides.iter().map(|override_| override_.name()).collect::<Vec<_>>(),

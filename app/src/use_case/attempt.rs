@@ -5,6 +5,7 @@ mod choose;
 mod draft;
 mod fill;
 mod follow_up;
+mod lend;
 mod probe;
 mod publish;
 mod streams;
@@ -29,8 +30,8 @@ use isobox_domain::policy::{ProjectPolicy, WorkspaceChoice};
 use isobox_domain::record::{RecordedArgument, SandboxKind, TaskRecord};
 use isobox_domain::timings::Phase;
 use isobox_ports::{
-    Attempts, Clock, Exposed, ObjectStore, Prober, RecordLog, RuntimeBackend, TaskIds, TrustedRepository, Turns, Views,
-    WorkspaceRequest, Workspaces,
+    Attempts, Clock, DependencyCaches, Exposed, ObjectStore, Prober, RecordLog, RuntimeBackend, TaskIds,
+    TrustedRepository, Turns, Views, WorkspaceRequest, Workspaces,
 };
 
 /// Free bytes that the Task Store must have before a workload is started: enough for a record, its patch and usual output.
@@ -59,6 +60,7 @@ pub(crate) struct Ports<'a> {
     pub(crate) clock: &'a dyn Clock,
     pub(crate) task_ids: &'a dyn TaskIds,
     pub(crate) prober: &'a dyn Prober,
+    pub(crate) caches: &'a dyn DependencyCaches,
     pub(crate) laps: &'a Laps<'a>,
 }
 
@@ -172,8 +174,9 @@ pub(crate) fn attempt(
     effective.limitations.extend(request.exposed.notes.iter().cloned());
     let form = choose::form(ports, request, backend, &effective)
         .map_err(|failure| failure.while_doing(preflight_of(request.kind)))?;
-    let effective =
+    let mut effective =
         choose::with_form(effective, &form).map_err(|failure| failure.while_doing(preflight_of(request.kind)))?;
+    let cache_form = lend::form(ports, backend, &mut effective);
     let probes = probe::probe(ports, request, backend, &effective)
         .map_err(|failure| failure.while_doing(preflight_of(request.kind)))?;
     ports.laps.end(Phase::Backend);
@@ -185,7 +188,20 @@ pub(crate) fn attempt(
         Err(failure) => return Err(publish::give_up(attempt, failure)),
     };
     ports.laps.end(Phase::Source);
-    let begun = Begun { ports, request, tell, attempt: &mut *attempt, record: &mut record, place: &place, wanted };
+    let (exposed, _held) = match lend::lend(ports, request, cache_form) {
+        Ok(lent) => lent,
+        Err(failure) => return Err(publish::take_back(ports, attempt, &place, failure)),
+    };
+    let begun = Begun {
+        ports,
+        request,
+        exposed: &exposed,
+        tell,
+        attempt: &mut *attempt,
+        record: &mut record,
+        place: &place,
+        wanted,
+    };
     let performed = match carry_out::carry_out(begun, backend, caller) {
         Ok(performed) => performed,
         Err(refused) => return Err(publish::take_back(ports, attempt, &place, refused)),

@@ -86,6 +86,7 @@ fn is_written(written: &WrittenPolicy, key: &str) -> bool {
         "filesystem.hide" => written.hide.is_some(),
         "workspace.protected" => written.protected.is_some(),
         "reuse_inputs" => written.reuse_inputs.is_some(),
+        "caches" => written.caches.is_some(),
         "preflight.rules" => written.preflight.is_some(),
         "records.views" => written.views.is_some(),
         "tasks.max" => written.tasks.is_some(),

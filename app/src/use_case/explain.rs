@@ -2,7 +2,9 @@
 
 use isobox_domain::enforcement::Control;
 use isobox_domain::limit::Limit;
-use isobox_domain::policy::{Glob, NetworkAccess, PathMode, ProjectPolicy, ReuseKind, WorkspaceExposure};
+use isobox_domain::policy::{
+    DependencyCache, Glob, NetworkAccess, PathMode, ProjectPolicy, ReuseKind, WorkspaceExposure,
+};
 use isobox_domain::variables::PASSED_ON;
 
 /// What is asked about.
@@ -136,6 +138,15 @@ fn path_is_shown(policy: &ProjectPolicy, around: &Surroundings<'_>, path: &[u8])
     if around.read.iter().any(|shown| contains(shown, path)) {
         return answer(true, "it may be read, and not be changed", Some("filesystem.read"));
     }
+    let lends = |cache: &&DependencyCache| cache.parts().iter().any(|part| is_in_cache(**cache, part, around, path));
+    if let Some(cache) = policy.sandbox.caches.iter().find(lends) {
+        let place = cache.directory();
+        return answer(
+            true,
+            &format!("the workload has it in ~/{place}; what it writes there goes into a layer of the project's own"),
+            Some("caches"),
+        );
+    }
     let is_reused = |value: &str| contains(value.as_bytes(), path);
     let inputs = policy.sandbox.reuse_inputs.iter();
     if inputs.filter(|input| input.kind != ReuseKind::EnvVar).any(|input| is_reused(&input.value)) {
@@ -148,6 +159,11 @@ fn path_is_shown(policy: &ProjectPolicy, around: &Surroundings<'_>, path: &[u8])
         Some((_, why)) => answer(false, why, None),
         None => answer(false, "no rule shows it", Some("filesystem.read")),
     }
+}
+
+fn is_in_cache(cache: DependencyCache, part: &str, around: &Surroundings<'_>, path: &[u8]) -> bool {
+    let place = |home: &[u8]| [home, b"/", cache.directory().as_bytes(), b"/", part.as_bytes()].concat();
+    around.home.is_some_and(|home| contains(&place(home), path))
 }
 
 fn variable_is_passed_on(policy: &ProjectPolicy, name: &str) -> Answer {
@@ -225,6 +241,21 @@ mod tests {
                 (key != Some("filesystem.hide"), key),
                 "{path}"
             );
+        }
+    }
+
+    #[test]
+    fn what_was_downloaded_is_lent_and_what_lies_beside_it_is_not() {
+        let mut policy = ProjectPolicy::default();
+        policy.sandbox.caches = vec![DependencyCache::Cargo];
+        let around = Surroundings { root: b"/home/ana/app", read: &[], home: Some(b"/home/ana") };
+        for (path, expected) in [
+            ("/home/ana/.cargo/registry/cache/a", (true, Some("caches"))),
+            ("/home/ana/.cargo/credentials.toml", (false, Some("filesystem.read"))),
+            ("/home/ana/.npm/_cacache", (false, Some("filesystem.read"))),
+        ] {
+            let answer = explain(&policy, &around, &Question::Path(path.as_bytes().to_vec()));
+            assert_eq!((answer.is_allowed, answer.key), expected, "{path}");
         }
     }
 

@@ -16,7 +16,7 @@ use isobox_domain::source::WorkspaceSource;
 use isobox_domain::timestamp::Timestamp;
 use isobox_ports::fake::{
     CountingStopwatch, CountingTaskIds, DirectoryWorkspaces, Files, FixedClock, InMemoryRepository, InMemoryStore,
-    Performance, Scene, ScriptedBackend, ScriptedProber,
+    NoDependencyCaches, Performance, Scene, ScriptedBackend, ScriptedProber,
 };
 use isobox_ports::{Attempts, OverlayKind, RecordLog, RuntimeBackend};
 use std::cell::{Cell, RefCell};
@@ -117,6 +117,7 @@ impl World {
             clock: &clock(),
             task_ids: &self.ids,
             prober: &self.prober,
+            caches: &NoDependencyCaches,
             laps: &Laps::start(&CountingStopwatch::default()),
         })
     }

@@ -38,6 +38,7 @@ pub(crate) fn control_of(key: &str) -> Option<Control> {
         | "filesystem.expose_workspace"
         | "filesystem.read"
         | "filesystem.hide"
+        | "caches"
         | "workspace.protected" => Some(Control::Filesystem),
         "development_environment.path_mode" => Some(Control::Environment),
         _ => None,

@@ -18,6 +18,7 @@ impl Project {
         laps: &Laps<'_>,
         act: impl FnOnce(&attempt::Ports<'_>) -> T,
     ) -> T {
+        let variable = |name: &str| std::env::var_os(name);
         act(&attempt::Ports {
             repository: &self.repository,
             workspaces: &self.told_workspaces(console),
@@ -30,6 +31,7 @@ impl Project {
             clock: clock(),
             task_ids: &RandomTaskIds,
             prober: &SandboxProber,
+            caches: &self.dependency_caches(&variable),
             laps,
         })
     }

@@ -7,7 +7,8 @@ use isobox_domain::escape::Escaped;
 use isobox_domain::policy::{ReuseKind, SandboxPolicy, read};
 use isobox_git::GixRepository;
 use isobox_host::{
-    Directories, Exposing, FsPolicyPins, MaskKey, PrivateCopies, ReadPaths, YamlPolicySource, YamlUserPolicy,
+    Directories, Exposing, FsDependencyCaches, FsPolicyPins, MaskKey, PrivateCopies, ReadPaths, YamlPolicySource,
+    YamlUserPolicy,
 };
 use isobox_ports::{Access, Exposed, PolicyPins, PolicySource};
 use std::ffi::OsString;
@@ -50,6 +51,7 @@ impl Project {
             && files.write.is_empty()
             && files.unsafe_shown.is_empty()
             && files.hide.iter().all(|rule| rule.within().is_some())
+            && asked.caches.is_empty()
         {
             return Ok((Exposed::default(), None));
         }
@@ -57,6 +59,22 @@ impl Project {
         self.digest_variables(asked, &exposed)?;
         let copies = self.copy(&mut exposed)?;
         Ok((exposed, copies))
+    }
+
+    /// What package managers downloaded, for Tasks of this project, by the variables of the caller.
+    pub(super) fn dependency_caches<'a>(
+        &self,
+        variable: &'a dyn Fn(&str) -> Option<OsString>,
+    ) -> FsDependencyCaches<'a> {
+        let cache = self.directories.cache().ok();
+        let paths = exposable(&self.directories, &self.repository, &self.location);
+        FsDependencyCaches::new(
+            cache.as_deref(),
+            self.repository.common_dir(),
+            self.directories.home(),
+            paths,
+            variable,
+        )
     }
 
     /// Puts a copy in the place of everything that may be written.

@@ -30,6 +30,9 @@ impl ProjectPolicy {
         if !own.reuse_inputs.iter().all(is_known) {
             keys.push("reuse_inputs");
         }
+        if !own.caches.iter().all(|cache| known.caches.contains(cache)) {
+            keys.push("caches");
+        }
         if !own.files.unsafe_shown.iter().all(|path| known.files.unsafe_shown.contains(path)) {
             keys.push("filesystem.read");
         }
@@ -52,7 +55,9 @@ impl ProjectPolicy {
 mod tests {
     use super::*;
     use crate::content::ContentId;
-    use crate::policy::{BackendChoice, BackendName, HideRule, NetworkAccess, PathMode, ReuseKind, WorkspaceExposure};
+    use crate::policy::{
+        BackendChoice, BackendName, DependencyCache, HideRule, NetworkAccess, PathMode, ReuseKind, WorkspaceExposure,
+    };
     use crate::repo_path::RepoPath;
 
     fn keys(asked: &ProjectPolicy, trusted: &ProjectPolicy) -> Vec<&'static str> {
@@ -95,7 +100,8 @@ mod tests {
         asked.sandbox.files.write = vec![b"/opt/go".to_vec()];
         let token = ReuseInput { kind: ReuseKind::EnvVar, value: "TOKEN".to_owned(), digest: None };
         asked.sandbox.reuse_inputs = vec![token.clone()];
-        let expected = ["filesystem.write", "filesystem.hide", "workspace.protected", "reuse_inputs"];
+        asked.sandbox.caches = vec![DependencyCache::Pip];
+        let expected = ["filesystem.write", "filesystem.hide", "workspace.protected", "reuse_inputs", "caches"];
         assert_eq!(keys(&asked, &trusted), expected);
         // The value of a variable is not what is trusted.
         let digest = Some(ContentId::new([7; 32]));

@@ -1,6 +1,6 @@
 //! What each thing that a person exposes by choice takes from which control.
 
-use super::{ReuseInput, ReuseKind, SandboxPolicy};
+use super::{DependencyCache, ReuseInput, ReuseKind, SandboxPolicy};
 use crate::enforcement::{Control, ControlReport, Enforcement};
 use crate::escape::Escaped;
 use crate::masking;
@@ -26,13 +26,32 @@ pub fn exposures(asked: &SandboxPolicy) -> Vec<Exposure> {
         control: Control::Credentials,
         why: format!("the workload reads {}, which is never shown otherwise", Escaped(path)),
     });
-    ruled.chain(inputs).chain(shown).collect()
+    let caches = asked.caches.iter().flat_map(|cache| of_cache(*cache));
+    ruled.chain(inputs).chain(shown).chain(caches).collect()
 }
 
 /// Files of the host, by whichever rule they are shown. The workload reads a copy as it reads the file itself.
 fn of_path(rule: &str, path: &[u8]) -> Exposure {
     let why = format!("the workload reads whatever secrets are in {}", Escaped(path));
     Exposure { what: format!("{rule}={}", Escaped(path)), control: Control::Credentials, why }
+}
+
+/// A later workload of the project finds what an earlier one left in its cache, which is as hostile as that was.
+fn of_cache(cache: DependencyCache) -> [Exposure; 2] {
+    let exposure = |control, why: String| Exposure { what: format!("caches={}", cache.name()), control, why };
+    let name = cache.name();
+    [
+        exposure(
+            Control::Environment,
+            format!("the {name} cache of the project may hold what earlier workloads of it wrote there"),
+        ),
+        exposure(
+            Control::Credentials,
+            format!(
+                "the workload reads what {name} downloaded on this machine, packages of private registries included"
+            ),
+        ),
+    ]
 }
 
 fn of_input(input: &ReuseInput) -> Option<Exposure> {

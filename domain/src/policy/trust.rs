@@ -71,7 +71,7 @@ impl TrustedPolicies {
 }
 
 /// The keys, by how much they can weaken a Sandbox: the last one most.
-const BY_WEIGHT: [&str; 26] = [
+const BY_WEIGHT: [&str; 27] = [
     Limit::Output.key(),
     Limit::OpenFiles.key(),
     Limit::FileSize.key(),
@@ -92,6 +92,7 @@ const BY_WEIGHT: [&str; 26] = [
     "filesystem.hide",
     "filesystem.expose_workspace",
     "development_environment.path_mode",
+    "caches",
     "filesystem.write",
     "filesystem.read",
     "reuse_inputs",

@@ -70,6 +70,7 @@ impl ProjectPolicy {
             .reuse_inputs
             .iter()
             .map(|input| quoted(format!("{}={}", input.kind.name(), input.value).as_bytes()));
+        let caches = sandbox.caches.iter().map(|cache| cache.name().to_owned());
         let required = sandbox.require.as_slice().iter().map(|required| required.name().to_owned());
         let rules = self.preflight.iter().map(|rule| rule.name().to_owned());
         let limits = Limit::ALL.map(|limit| (limit.key(), Value::Word(limit.shown(sandbox.limits.of(limit)))));
@@ -85,6 +86,7 @@ impl ProjectPolicy {
             ("filesystem.hide", Value::List(hide.collect())),
             ("workspace.protected", Value::List(protected.collect())),
             ("reuse_inputs", Value::List(inputs.collect())),
+            ("caches", Value::List(caches.collect())),
             ("require", Value::List(required.collect())),
             ("preflight.rules", Value::List(rules.collect())),
             ("records.views", Value::Word(views)),

@@ -1,8 +1,8 @@
 //! What a policy file says, key by key, and what a user's own file leaves of what a project's asks for.
 
 use super::{
-    BackendChoice, BackendName, FileRules, HideRule, NetworkAccess, PathMode, ProjectPolicy, Requirements, ReuseInput,
-    SandboxPolicy, TaskLimit, ToolCalls, ViewLimit, WorkspaceExposure,
+    BackendChoice, BackendName, DependencyCache, FileRules, HideRule, NetworkAccess, PathMode, ProjectPolicy,
+    Requirements, ReuseInput, SandboxPolicy, TaskLimit, ToolCalls, ViewLimit, WorkspaceExposure,
 };
 use crate::limit::Limits;
 use crate::preflight::PreflightRule;
@@ -35,6 +35,8 @@ pub struct WrittenPolicy {
     pub protected: Option<Vec<RepoPath>>,
     /// `reuse_inputs`.
     pub reuse_inputs: Option<Vec<ReuseInput>>,
+    /// `caches`, as [`DependencyCache::in_order`] gives them.
+    pub caches: Option<Vec<DependencyCache>>,
     /// `preflight.rules`, with those that always hold.
     pub preflight: Option<Vec<PreflightRule>>,
     /// `records.views`.
@@ -75,6 +77,7 @@ impl WrittenPolicy {
                     ..FileRules::default()
                 },
                 limits: self.limits,
+                caches: self.caches.unwrap_or(sandbox.caches),
             },
             preflight: self.preflight.unwrap_or(preflight),
             views: self.views.unwrap_or(views),
@@ -108,6 +111,7 @@ impl WrittenPolicy {
         note("filesystem.hide", hides_more);
         note("workspace.protected", protects_more);
         note("reuse_inputs", lower_inputs(&mut sandbox.reuse_inputs, self.reuse_inputs.as_deref()));
+        note("caches", lower_caches(&mut sandbox.caches, self.caches.as_deref()));
         note("records.views", lower_views(&mut asked.views, self.views));
         note("preflight.rules", add_rules(&mut asked.preflight, self.preflight.as_deref()));
         note("tasks.max", asked.tasks.lower(self.tasks));
@@ -143,6 +147,14 @@ fn lower_inputs(asked: &mut Vec<ReuseInput>, ceiling: Option<&[ReuseInput]>) -> 
     let Some(ceiling) = ceiling else { return false };
     let before = asked.len();
     asked.retain(|input| ceiling.iter().any(|known| (known.kind, &known.value) == (input.kind, &input.value)));
+    asked.len() < before
+}
+
+/// Those that a user's own policy does not name are not lent.
+fn lower_caches(asked: &mut Vec<DependencyCache>, ceiling: Option<&[DependencyCache]>) -> bool {
+    let Some(ceiling) = ceiling else { return false };
+    let before = asked.len();
+    asked.retain(|cache| ceiling.contains(cache));
     asked.len() < before
 }
 
@@ -246,17 +258,20 @@ mod tests {
             hide: Some(vec![rule.clone()]),
             protected: Some(vec![path.clone()]),
             reuse_inputs: Some(vec![input("A")]),
+            caches: Some(vec![DependencyCache::Cargo]),
             ..WrittenPolicy::default()
         };
         let mut asked = ProjectPolicy::default();
         asked.sandbox.reuse_inputs = vec![input("A"), input("B")];
+        asked.sandbox.caches = vec![DependencyCache::Cargo, DependencyCache::Npm];
         let keys: Vec<_> = ceiling.narrow(&mut asked).into_iter().map(|widening| widening.key).collect();
-        assert_eq!(keys, ["filesystem.hide", "workspace.protected", "reuse_inputs"]);
+        assert_eq!(keys, ["filesystem.hide", "workspace.protected", "reuse_inputs", "caches"]);
         assert_eq!(
             (asked.sandbox.files.hide.as_slice(), asked.sandbox.files.protected.as_slice()),
             (&[rule][..], &[path][..])
         );
         assert_eq!(asked.sandbox.reuse_inputs, [input("A")]);
+        assert_eq!(asked.sandbox.caches, [DependencyCache::Cargo]);
         assert_eq!(ceiling.narrow(&mut asked), []);
     }
 

@@ -1,6 +1,8 @@
 //! Fakes with state that obey the contracts, for tests of what stands on the ports.
 
 mod audit_keys;
+mod cache_layers;
+mod dependency_caches;
 mod installation;
 mod listings;
 mod machine;
@@ -23,6 +25,8 @@ mod workspace_cache;
 mod workspaces;
 
 pub use audit_keys::InMemoryAuditKeys;
+pub use cache_layers::InMemoryCacheLayers;
+pub use dependency_caches::NoDependencyCaches;
 pub use installation::InMemoryInstallation;
 pub use machine::{CountingStopwatch, CountingTaskIds, FixedClock};
 pub use policy_pins::InMemoryPolicyPins;

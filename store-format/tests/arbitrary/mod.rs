@@ -11,8 +11,8 @@ use isobox_domain::git_oid::GitOid;
 use isobox_domain::limit::{ExceededLimit, Limit, LimitEffect, LimitReport, Limits};
 use isobox_domain::outcome::{Exit, MemoryScope, Outcome, ResourceUsage};
 use isobox_domain::policy::{
-    BackendChoice, BackendName, EffectivePolicy, Exposure, FileRules, HideRule, NetworkAccess, PathMode, Requirement,
-    ReuseInput, ReuseKind, SandboxPolicy, UnsafeOverride, WorkspaceExposure, WorkspaceKind,
+    BackendChoice, BackendName, DependencyCache, EffectivePolicy, Exposure, FileRules, HideRule, NetworkAccess,
+    PathMode, Requirement, ReuseInput, ReuseKind, SandboxPolicy, UnsafeOverride, WorkspaceExposure, WorkspaceKind,
 };
 use isobox_domain::probe::{ProbeOutcome, ProbeResult};
 use isobox_domain::promotion::Selection;
@@ -134,7 +134,7 @@ fn asked() -> impl Strategy<Value = SandboxPolicy> {
         limits(),
         vec(select(Requirement::all().collect::<Vec<_>>()), 0..3),
         subsequence(UnsafeOverride::ALL.to_vec(), 0..=UnsafeOverride::ALL.len()),
-        files(),
+        (files(), subsequence(DependencyCache::ALL.to_vec(), 0..=DependencyCache::ALL.len())),
     )
         .prop_map(
             |(
@@ -148,7 +148,7 @@ fn asked() -> impl Strategy<Value = SandboxPolicy> {
                 limits,
                 require,
                 overrides,
-                files,
+                (files, caches),
             )| {
                 SandboxPolicy {
                     backend,
@@ -162,6 +162,7 @@ fn asked() -> impl Strategy<Value = SandboxPolicy> {
                     require: require.into_iter().collect(),
                     unsafe_overrides: overrides,
                     files,
+                    caches,
                 }
             },
         )

@@ -12,8 +12,8 @@ use isobox_domain::limit::{ExceededLimit, Limit, LimitEffect, LimitReport, Limit
 use isobox_domain::log::{LeafKind, LogLeaf, TreeHash, TreeHead};
 use isobox_domain::outcome::{Exit, MemoryScope, Outcome, ResourceUsage};
 use isobox_domain::policy::{
-    BackendChoice, BackendName, EffectivePolicy, Exposure, FileRules, HideRule, NetworkAccess, PathMode, Requirement,
-    ReuseInput, ReuseKind, SandboxPolicy, UnsafeOverride, WorkspaceExposure,
+    BackendChoice, BackendName, DependencyCache, EffectivePolicy, Exposure, FileRules, HideRule, NetworkAccess,
+    PathMode, Requirement, ReuseInput, ReuseKind, SandboxPolicy, UnsafeOverride, WorkspaceExposure,
 };
 use isobox_domain::probe::{ProbeOutcome, ProbeResult};
 use isobox_domain::promotion::Selection;
@@ -97,7 +97,12 @@ pub(crate) fn policy_of_files() -> EffectivePolicy {
         why: "the workload has the value of API_TOKEN".into(),
     };
     EffectivePolicy {
-        asked: SandboxPolicy { reuse_inputs: vec![input], files, ..bare.asked },
+        asked: SandboxPolicy {
+            reuse_inputs: vec![input],
+            files,
+            caches: vec![DependencyCache::Cargo, DependencyCache::Go],
+            ..bare.asked
+        },
         exposures: vec![exposure],
         ..bare
     }

@@ -8,8 +8,8 @@ use isobox_domain::limit::{Limit, LimitError, Limits};
 use isobox_domain::policy::hide;
 use isobox_domain::policy::read::expand_home;
 use isobox_domain::policy::{
-    BackendChoice, BackendName, HideRule, NetworkAccess, PathMode, Requirement, Requirements, ReuseInput, ReuseKind,
-    TaskLimit, ToolCalls, ViewLimit, WorkspaceExposure, WrittenPolicy,
+    BackendChoice, BackendName, DependencyCache, HideRule, NetworkAccess, PathMode, Requirement, Requirements,
+    ReuseInput, ReuseKind, TaskLimit, ToolCalls, ViewLimit, WorkspaceExposure, WrittenPolicy,
 };
 use isobox_domain::preflight::PreflightRule;
 use isobox_domain::repo_path::RepoPath;
@@ -17,7 +17,7 @@ use isobox_ports::Position;
 
 /// Every key: the sections, and the keys in them. The keys that are no section are in the section without a name.
 const KEYS: [(&str, &[&str]); 13] = [
-    ("", &["api_version", "kind", "runtime_backend", "reuse_inputs", "require"]),
+    ("", &["api_version", "kind", "runtime_backend", "reuse_inputs", "caches", "require"]),
     ("tool_call", &["enabled"]),
     ("development_environment", &["path_mode"]),
     ("workspace_source", &["kind"]),
@@ -153,6 +153,7 @@ fn written(file: &File<'_>, found: &mut Mistakes) -> WrittenPolicy {
         hide: found.key(file.field("filesystem", "hide"), hide_rules),
         protected: found.key(file.field("workspace", "protected"), protected),
         reuse_inputs: found.key(file.field("", "reuse_inputs"), reuse_inputs),
+        caches: found.key(file.field("", "caches"), caches),
         preflight: found.key(file.field("preflight", "rules"), preflight),
         views: found.key(file.field("records", "views"), views),
         tasks: found.key(file.field("tasks", "max"), task_limit),
@@ -247,6 +248,11 @@ fn reuse_input(item: Field<'_>) -> Read<ReuseInput> {
         },
         _ => Ok(ReuseInput { kind: known, value: value.to_owned(), digest: None }),
     }
+}
+
+fn caches(field: Field<'_>) -> Read<Vec<DependencyCache>> {
+    let known = DependencyCache::ALL.map(|cache| (cache.name(), cache));
+    Ok(DependencyCache::in_order(&each_once(field, &known)?))
 }
 
 fn require(field: Field<'_>) -> Read<Requirements> {

@@ -47,7 +47,8 @@ pub(super) fn recipe(
     mount: &WorkspaceMount,
     request: Option<&LaunchRequest<'_>>,
 ) -> Result<Recipe, LaunchError> {
-    if let WorkspaceMount::Overlay(_) = mount {
+    let has_layers = request.is_some_and(|request| !request.exposed.layers.is_empty());
+    if has_layers || matches!(mount, WorkspaceMount::Overlay(_)) {
         return Err(refused(MOUNTS_NOTHING.to_owned()));
     }
     if let Some(reason) = out_of_reach(view, request) {

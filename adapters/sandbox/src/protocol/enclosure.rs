@@ -30,6 +30,8 @@ pub(crate) struct Inside {
     pub(crate) network: OwnNetwork,
     /// Mounted over its place before that is shown.
     pub(crate) overlay: Option<Overlay>,
+    /// The same for what the view shows besides the Workspace.
+    pub(crate) layers: Vec<Overlay>,
     /// The view.
     pub(crate) entries: Vec<Entry>,
 }

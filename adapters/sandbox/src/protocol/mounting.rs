@@ -1,16 +1,18 @@
-//! What a mounter is told: the overlay, and what to become.
+//! What a mounter is told: the overlays, and what to become.
 
-use super::encoding::{put_all, put_option, take, take_all, take_number, take_option};
+use super::encoding::{put_all, put_each, put_option, take, take_all, take_each, take_number, take_option};
 use isobox_ports::{MemorySize, Overlay, OverlayKind};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// An overlay to mount, and the program that is executed then.
+/// Overlays to mount, and the program that is executed then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mounting {
-    /// The overlay.
-    pub(crate) overlay: Overlay,
+    /// That of the Workspace.
+    pub(crate) workspace: Option<Overlay>,
+    /// Others.
+    pub(crate) layers: Vec<Overlay>,
     /// The program: an absolute host path.
     pub(crate) program: Vec<u8>,
     /// Its arguments, its name included.
@@ -21,7 +23,8 @@ impl Mounting {
     /// The same as bytes.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        put_overlay(&mut bytes, &self.overlay);
+        put_option(&mut bytes, self.workspace.as_ref(), put_overlay);
+        put_each(&mut bytes, &self.layers, put_overlay);
         put_all(&mut bytes, std::slice::from_ref(&self.program));
         put_all(&mut bytes, &self.arguments);
         bytes
@@ -30,9 +33,9 @@ impl Mounting {
     /// What some bytes say; `None` if they are none.
     pub(crate) fn decode(mut bytes: &[u8]) -> Option<Self> {
         let bytes = &mut bytes;
-        let overlay = take_overlay(bytes)?;
+        let (workspace, layers) = (take_option(bytes, take_overlay)?, take_each(bytes, take_overlay)?);
         let (program, arguments) = (take_all(bytes)?.pop()?, take_all(bytes)?);
-        bytes.is_empty().then_some(Self { overlay, program, arguments })
+        bytes.is_empty().then_some(Self { workspace, layers, program, arguments })
     }
 }
 
@@ -80,7 +83,9 @@ mod tests {
                 memory,
             };
             let arguments = vec![b"bwrap".to_vec(), Vec::new()];
-            let mounting = Mounting { overlay, program: b"/usr/bin/bwrap".to_vec(), arguments };
+            let layers = vec![overlay.clone()];
+            let program = b"/usr/bin/bwrap".to_vec();
+            let mounting = Mounting { workspace: Some(overlay), layers, program, arguments };
             let encoded = mounting.encode();
             assert_eq!(Mounting::decode(&encoded), Some(mounting));
             for length in 0..encoded.len() {

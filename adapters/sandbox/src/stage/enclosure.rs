@@ -65,6 +65,8 @@ fn lay_out(inside: &Inside, control: &Channel) -> io::Result<()> {
     {
         control.send_with(&Message::Mounted.encode(), written.as_fd())?;
     }
+    // What is in memory of these goes with the namespace; nobody captures it.
+    inside.layers.iter().try_for_each(|layer| overlay::mount(layer).map(drop))?;
     layout::make(&inside.entries)?;
     name_host().map_err(while_doing("name the sandbox"))?;
     if inside.network == OwnNetwork::Yes {

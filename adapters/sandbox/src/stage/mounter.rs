@@ -1,6 +1,6 @@
-//! The mounter: a process of isobox's own that an ordinary user's overlay is mounted by.
+//! The mounter: a process of isobox's own that an ordinary user's overlays are mounted by.
 //!
-//! It makes a user namespace, in which this user alone is known and may mount, mounts the overlay in a mount namespace
+//! It makes a user namespace, in which this user alone is known and may mount, mounts the overlays in a mount namespace
 //! that nobody else is in, and becomes the program that starts the Sandbox, which is born without its privileges.
 
 use crate::overlay;
@@ -47,9 +47,13 @@ pub(super) fn run(told_at: RawFd) -> io::Result<Infallible> {
     enter_namespaces().map_err(|error| io::Error::other(format!("make a user namespace: {error}")))?;
     // SAFETY: descriptor 3 is the control socket by the protocol, and stays open for the program.
     let control = ManuallyDrop::new(Channel::of(unsafe { OwnedFd::from_raw_fd(CONTROL_FD) }));
-    if let Some(written) = overlay::mount(&mounting.overlay)? {
+    if let Some(overlay) = &mounting.workspace
+        && let Some(written) = overlay::mount(overlay)?
+    {
         control.send_with(&Message::Mounted.encode(), written.as_fd())?;
     }
+    // What is in memory of these goes with the namespace; nobody captures it.
+    mounting.layers.iter().try_for_each(|layer| overlay::mount(layer).map(drop))?;
     become_program(&mounting)
 }
 

@@ -11,8 +11,8 @@ use isobox_domain::outcome::Outcome;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
 use isobox_domain::timings::Phase;
 use isobox_ports::{
-    Attempt, Filled, LaidOut, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, TerminalRequest, WorkspaceMount,
-    WorkspaceRequest, Workspaces,
+    Attempt, Exposed, Filled, LaidOut, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, TerminalRequest,
+    WorkspaceMount, WorkspaceRequest, Workspaces,
 };
 use std::error::Error;
 
@@ -54,6 +54,8 @@ pub(super) fn reserve(
 pub(super) struct Begun<'a> {
     pub(super) ports: &'a Ports<'a>,
     pub(super) request: &'a TaskRequest,
+    /// Everything that its Sandbox shows of the host.
+    pub(super) exposed: &'a Exposed,
     pub(super) tell: Tell<'a>,
     pub(super) attempt: &'a mut dyn Attempt,
     pub(super) record: &'a mut TaskRecord,
@@ -67,7 +69,7 @@ pub(super) struct Begun<'a> {
 ///
 /// An error is a Preflight Rule that refuses: nothing was executed, and an empty place may stand.
 pub(super) fn carry_out(begun: Begun<'_>, backend: &dyn RuntimeBackend, caller: Caller) -> Result<Performed, Failure> {
-    let Begun { ports, request, tell, attempt, record, place, wanted } = begun;
+    let Begun { ports, request, exposed, tell, attempt, record, place, wanted } = begun;
     let filling = Filling { ports, request, tell, place, wanted: &wanted };
     if !ports.workspaces.is_prepared(place) {
         // What takes its time is not made for a Task that is refused.
@@ -87,7 +89,7 @@ pub(super) fn carry_out(begun: Begun<'_>, backend: &dyn RuntimeBackend, caller: 
     ports.laps.end(Phase::LayOut);
     let mut filled = None;
     let terminal = caller.terminal.as_ref().map(Session::wanted);
-    let launched = launch(request, backend, (record, terminal), &mount, &mut || {
+    let launched = launch((request, exposed), backend, (record, terminal), &mount, &mut || {
         // While the Sandbox comes up, which takes longer than all this.
         ports.laps.end(Phase::Launch);
         let made = filling.fill(attempt, record);
@@ -124,7 +126,7 @@ pub(super) fn carry_out(begun: Begun<'_>, backend: &dyn RuntimeBackend, caller: 
 }
 
 fn launch(
-    request: &TaskRequest,
+    (request, exposed): (&TaskRequest, &Exposed),
     backend: &dyn RuntimeBackend,
     (record, terminal): (&TaskRecord, Option<TerminalRequest>),
     mount: &WorkspaceMount,
@@ -139,7 +141,7 @@ fn launch(
         working_directory: record.source.working_directory.as_ref(),
         caller_path: request.caller_path.as_deref(),
         terminal,
-        exposed: &request.exposed,
+        exposed,
     };
     backend.launch(&request, fill)
 }

@@ -99,7 +99,7 @@ fn no_overlay(why: &str) -> Failure {
 }
 
 /// The size of what the workload may write, if that is limited and the limit is to hold: then it lies in memory.
-fn memory_size(policy: &EffectivePolicy) -> Option<MemorySize> {
+pub(super) fn memory_size(policy: &EffectivePolicy) -> Option<MemorySize> {
     /// A file takes at least a page. That many small ones are no more than what large ones may take.
     const PAGE_BYTES: u64 = 4096;
     let held = |limit: Limit| {

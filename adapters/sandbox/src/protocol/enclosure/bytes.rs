@@ -62,6 +62,7 @@ impl Inside {
         put_letter(bytes, PRIVILEGES, &inside.privileges);
         put_letter(bytes, NETWORKS, &inside.network);
         put_option(bytes, inside.overlay.as_ref(), put_overlay);
+        put_each(bytes, &inside.layers, put_overlay);
         put_each(bytes, &inside.entries, |bytes, Entry { path, item }| {
             put_one(bytes, path);
             put_item(bytes, item);
@@ -74,6 +75,7 @@ impl Inside {
             privileges: take_letter(bytes, PRIVILEGES)?,
             network: take_letter(bytes, NETWORKS)?,
             overlay: take_option(bytes, take_overlay)?,
+            layers: take_each(bytes, take_overlay)?,
             entries: take_each(bytes, entry)?,
         })
     }

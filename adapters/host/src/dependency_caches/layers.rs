@@ -1,0 +1,156 @@
+//! The layers that workloads write: taken, listed, and removed.
+
+use super::{FOLDER, failed};
+use crate::private_copies::remove;
+use isobox_domain::escape::Escaped;
+use isobox_domain::timestamp::Timestamp;
+use isobox_ports::{CacheError, CacheLayer, CacheLayers, Eviction};
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+/// Holds the path of the project, and says by its time when the layer was used.
+const USED: &str = "used";
+/// More attempts of one project at the same time than anybody has.
+const MOST_LAYERS: u32 = 4096;
+/// The length of a block of `stat`; see inode(7).
+const BLOCK_BYTES: u64 = 512;
+
+/// A layer that nobody else has meanwhile.
+pub(super) struct Layer {
+    directory: PathBuf,
+    _lock: File,
+}
+
+impl Layer {
+    /// The first of the project's layers that nobody has.
+    pub(super) fn take(root: &Path, project: &Path) -> io::Result<Self> {
+        let of_project = root.join(&blake3::hash(project.as_os_str().as_bytes()).to_hex().as_str()[..16]);
+        for number in 0..MOST_LAYERS {
+            let directory = of_project.join(number.to_string());
+            DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
+            if let Some(lock) = lock(&directory)? {
+                fs::write(directory.join(USED), project.as_os_str().as_bytes())?;
+                return Ok(Self { directory, _lock: lock });
+            }
+        }
+        Err(io::Error::other(format!("{MOST_LAYERS} attempts have one each")))
+    }
+
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+}
+
+/// The lock of a layer; `None` if somebody has it, or removed the directory meanwhile.
+fn lock(directory: &Path) -> io::Result<Option<File>> {
+    let file = File::open(directory)?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => return Ok(None),
+        Err(TryLockError::Error(error)) => return Err(error),
+        Ok(()) => {}
+    }
+    let (held, found) = (file.metadata()?, directory.metadata());
+    let is_there = found.is_ok_and(|found| (found.dev(), found.ino()) == (held.dev(), held.ino()));
+    Ok(is_there.then_some(file))
+}
+
+/// The layers in a cache directory of isobox's.
+#[derive(Clone, Debug)]
+pub struct FsCacheLayers {
+    root: PathBuf,
+}
+
+impl FsCacheLayers {
+    /// Those in `cache`, isobox's cache directory, which need not be there.
+    pub fn new(cache: &Path) -> Self {
+        Self { root: cache.join(FOLDER) }
+    }
+
+    fn entry(&self, name: &str) -> io::Result<CacheLayer> {
+        let directory = self.root.join(name);
+        let is_in_use = lock(&directory)?.is_none();
+        let used = directory.join(USED);
+        let modified = fs::symlink_metadata(&used).and_then(|found| found.modified()).unwrap_or(UNIX_EPOCH);
+        let used_ms = modified.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+        let project = fs::read(used).ok().map(|path| PathBuf::from(std::ffi::OsString::from_vec(path)));
+        let used_at = Timestamp::nearest(u64::try_from(used_ms).unwrap_or(u64::MAX));
+        Ok(CacheLayer { name: name.to_owned(), project, bytes: bytes_of(&directory), used_at, is_in_use })
+    }
+}
+
+impl CacheLayers for FsCacheLayers {
+    fn list(&self) -> Result<Vec<CacheLayer>, CacheError> {
+        let in_words = || format!("look into {}", Escaped::path(&self.root));
+        let mut names = Vec::new();
+        for project in names_in(&self.root).map_err(|error| failed(&in_words(), error))? {
+            let layers = names_in(&self.root.join(&project)).map_err(|error| failed(&in_words(), error))?;
+            names.extend(layers.into_iter().map(|layer| format!("{project}/{layer}")));
+        }
+        names.sort_unstable();
+        names.iter().map(|name| self.entry(name).map_err(|error| failed(&in_words(), error))).collect()
+    }
+
+    fn evict(&self, name: &str) -> Result<Eviction, CacheError> {
+        let directory = self.root.join(name);
+        let is_name = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        if !name.split_once('/').is_some_and(|(project, layer)| is_name(project) && is_name(layer)) {
+            return Err(failed(
+                &format!("remove layer {}", Escaped(name.as_bytes())),
+                io::Error::other("no such name"),
+            ));
+        }
+        let removed = match lock(&directory) {
+            Ok(None) => return Ok(Eviction::InUse),
+            Ok(Some(_held)) => remove(&directory),
+            Err(error) => Err(error),
+        };
+        match removed {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(failed(&format!("remove {}", Escaped::path(&directory)), error))
+            }
+            _ => {
+                // It stays while it has other layers.
+                directory.parent().map(fs::remove_dir);
+                Ok(Eviction::Removed)
+            }
+        }
+    }
+}
+
+/// Names of directories, as isobox makes them.
+fn names_in(directory: &Path) -> io::Result<Vec<String>> {
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other?,
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            names.extend(entry.file_name().to_str().map(str::to_owned));
+        }
+    }
+    Ok(names)
+}
+
+/// What a tree takes on disk, as far as it can be looked into. No link is followed.
+fn bytes_of(directory: &Path) -> u64 {
+    let mut open = vec![directory.to_owned()];
+    let mut bytes = 0_u64;
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
+            let Ok(found) = fs::symlink_metadata(entry.path()) else { continue };
+            bytes = bytes.saturating_add(found.blocks().saturating_mul(BLOCK_BYTES));
+            // What the kernel worked in is empty, and nobody's to look into.
+            if found.is_dir() && entry.file_name() != OsStr::new("work") {
+                open.push(entry.path());
+            }
+        }
+    }
+    bytes
+}

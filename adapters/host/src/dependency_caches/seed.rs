@@ -1,0 +1,93 @@
+//! What of a package manager's directory is lent.
+
+use crate::read_paths::ReadPaths;
+use isobox_domain::policy::read::{ReadRefusal, admit};
+use isobox_domain::policy::{DependencyCache, Glob, HideRule};
+use isobox_ports::HiddenInCaches;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Read};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+/// Longest file that is searched for the password of a URL.
+const LONGEST_SEARCHED: u64 = 64 << 10;
+
+/// A part of a cache.
+pub(super) struct Seed {
+    /// What its layer is called.
+    pub(super) name: String,
+    /// Where it is, links resolved; `None` if it is not there.
+    pub(super) host_path: Option<PathBuf>,
+    /// Where the package manager looks for it, below a home directory.
+    pub(super) below_home: PathBuf,
+    cache: DependencyCache,
+}
+
+impl Seed {
+    pub(super) fn find(
+        cache: DependencyCache,
+        part: &str,
+        home: Option<&Path>,
+        variable: &dyn Fn(&str) -> Option<OsString>,
+        paths: &ReadPaths,
+    ) -> Result<Self, ReadRefusal> {
+        let join = |directory: PathBuf| if part.is_empty() { directory } else { directory.join(part) };
+        let found = directory(cache, home, variable).and_then(|directory| fs::canonicalize(join(directory)).ok());
+        let host_path = found.filter(|path| path.is_dir());
+        if let Some(path) = &host_path {
+            admit(path.as_os_str().as_bytes(), paths.guards())?;
+        }
+        let name = if part.is_empty() { cache.name().to_owned() } else { format!("{}-{part}", cache.name()) };
+        Ok(Self { name, host_path, below_home: join(PathBuf::from(cache.directory())), cache })
+    }
+
+    /// What in it is not lent: what the package manager keeps besides, and what a URL with a password was written into.
+    pub(super) fn hidden(&self, asked: &HiddenInCaches<'_>) -> Vec<Glob> {
+        let Some(host_path) = &self.host_path else { return Vec::new() };
+        let below = |text: &[u8], root: &Path| Glob::new(text).below(root.as_os_str().as_bytes());
+        let mut hidden: Vec<Glob> =
+            self.cache.kept_out().iter().map(|text| below(text.as_bytes(), host_path)).collect();
+        if self.name == "cargo-git" {
+            hidden.extend(fetched_by_password(host_path).iter().map(|path| below(b"", path)));
+        }
+        let within = asked.rules.iter().filter_map(HideRule::within);
+        hidden.extend(within.map(|glob| glob.below(host_path.as_os_str().as_bytes())));
+        hidden.extend(asked.patterns.iter().cloned());
+        hidden
+    }
+}
+
+/// Where the package manager keeps everything, by the first variable that says so.
+fn directory(
+    cache: DependencyCache,
+    home: Option<&Path>,
+    variable: &dyn Fn(&str) -> Option<OsString>,
+) -> Option<PathBuf> {
+    let said = cache.variables().iter().find_map(|(name, between)| {
+        let value = variable(name).filter(|value| !value.is_empty())?;
+        // GOPATH is a list, of which modules go into the first.
+        let first = value.as_bytes().split(|byte| *byte == b':').next().unwrap_or_default().to_vec();
+        let directory = PathBuf::from(OsString::from_vec(first));
+        directory.is_absolute().then(|| if between.is_empty() { directory } else { directory.join(between) })
+    });
+    said.or_else(|| Some(home?.join(cache.directory())))
+}
+
+/// Where Git noted the URL that it fetched a dependency from, if a password stands in it.
+fn fetched_by_password(git: &Path) -> Vec<PathBuf> {
+    let repositories = fs::read_dir(git.join("db")).into_iter().flatten().flatten();
+    let notes = repositories.flat_map(|repository| ["FETCH_HEAD", "config"].map(|name| repository.path().join(name)));
+    // What cannot be looked at may hold one.
+    notes.filter(|path| path.exists() && has_password(path).unwrap_or(true)).collect()
+}
+
+fn has_password(path: &Path) -> io::Result<bool> {
+    let mut text = Vec::new();
+    fs::File::open(path)?.take(LONGEST_SEARCHED).read_to_end(&mut text)?;
+    let text = String::from_utf8_lossy(&text);
+    Ok(text.split_whitespace().filter_map(|word| word.split_once("://")).any(|(_, rest)| {
+        let authority = rest.split('/').next().unwrap_or_default();
+        authority.split_once('@').is_some_and(|(user, _)| user != "git")
+    }))
+}

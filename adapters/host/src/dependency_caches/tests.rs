@@ -1,0 +1,174 @@
+use super::*;
+use isobox_ports::{CacheLayers, Eviction};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+use tempfile::TempDir;
+
+const KEPT: CacheForm = CacheForm::Kept(OverlayKind::Unprivileged);
+
+/// A home directory with a cache of each, and a place for layers.
+struct Host(TempDir);
+
+impl Host {
+    fn new() -> Self {
+        let host = Self(tempfile::tempdir().unwrap());
+        for file in [
+            ".cargo/credentials.toml",
+            ".cargo/config.toml",
+            ".cargo/registry/cache/a.crate",
+            ".cargo/git/db/a-1/HEAD",
+            ".npmrc",
+            ".npm/_cacache/index-v5/x",
+            ".npm/_logs/x",
+            ".cache/pip/wheels/x",
+            "go/pkg/mod/cache/vcs/1/config",
+        ] {
+            host.put(file, "x");
+        }
+        host
+    }
+
+    fn home(&self) -> PathBuf {
+        self.0.path().join("home")
+    }
+
+    fn put(&self, file: &str, text: &str) {
+        let path = self.home().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn layers(&self) -> FsCacheLayers {
+        FsCacheLayers::new(&self.0.path().join("cache"))
+    }
+
+    fn lend(&self, project: &str, caches: &[DependencyCache], form: CacheForm) -> Result<Lent, CacheError> {
+        self.lend_by(project, caches, form, &|_| None)
+    }
+
+    fn lend_by(
+        &self,
+        project: &str,
+        caches: &[DependencyCache],
+        form: CacheForm,
+        variable: &dyn Fn(&str) -> Option<OsString>,
+    ) -> Result<Lent, CacheError> {
+        let (home, cache) = (self.home(), self.0.path().join("cache"));
+        let paths = ReadPaths::new(Some(&home), &[]);
+        FsDependencyCaches::new(Some(&cache), Path::new(project), Some(&home), paths, variable).lend(
+            caches,
+            form,
+            &HiddenInCaches::default(),
+        )
+    }
+}
+
+/// What is hidden below a layer.
+fn whiteouts(layered: &Layered) -> Vec<PathBuf> {
+    let (below, mut found) = (&layered.overlay.lowers[0], Vec::new());
+    let mut open = vec![below.clone()];
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let entry = entry.unwrap();
+            match entry.file_type().unwrap() {
+                kind if kind.is_dir() => open.push(entry.path()),
+                kind if kind.is_char_device() => found.push(entry.path().strip_prefix(below).unwrap().to_owned()),
+                kind => panic!("{kind:?}"),
+            }
+        }
+    }
+    found
+}
+
+fn seen(lent: &Lent) -> Vec<(PathBuf, PathBuf)> {
+    lent.layers.iter().map(|layer| (layer.overlay.lowers.last().unwrap().clone(), layer.below_home.clone())).collect()
+}
+
+#[test]
+fn what_was_downloaded_is_lent_and_nothing_that_lies_beside_it() {
+    let host = Host::new();
+    let lent = host.lend("/app/.git", &DependencyCache::ALL, KEPT).unwrap();
+    let parts = [".cargo/registry", ".cargo/git", ".npm/_cacache", ".cache/pip", "go/pkg/mod"];
+    let home = host.home().canonicalize().unwrap();
+    assert_eq!(seen(&lent), parts.map(|part| (home.join(part), part.into())));
+    assert!(lent.layers.iter().all(|layer| layer.overlay.upper().is_dir() && layer.overlay.work().is_dir()));
+    assert_eq!(whiteouts(&lent.layers[4]), ["cache/vcs"].map(PathBuf::from));
+    assert!(lent.layers[..4].iter().all(|layered| whiteouts(layered).is_empty()));
+    let read = host.lend("/app/.git", &[DependencyCache::Npm], CacheForm::ReadOnly).unwrap();
+    let place = Place::BelowHome(".npm/_cacache".into());
+    assert_eq!(
+        (read.shown, read.layers),
+        (vec![Shown { source: home.join(".npm/_cacache"), places: vec![place], access: Access::ReadOnly }], Vec::new())
+    );
+}
+
+#[test]
+fn a_variable_says_where_a_cache_is_and_one_that_is_not_there_is_empty() {
+    let host = Host::new();
+    host.put("elsewhere/registry/x", "x");
+    let elsewhere = host.home().join("elsewhere").canonicalize().unwrap();
+    let variable = |name: &str| (name == "CARGO_HOME").then(|| elsewhere.clone().into_os_string());
+    let lent = host.lend_by("/app/.git", &[DependencyCache::Cargo], KEPT, &variable).unwrap();
+    let (lowers, places): (Vec<_>, Vec<_>) = seen(&lent).into_iter().unzip();
+    assert_eq!(lowers[0], elsewhere.join("registry"));
+    assert_eq!(fs::read_dir(&lowers[1]).unwrap().count(), 0);
+    assert_eq!(places, [".cargo/registry", ".cargo/git"].map(PathBuf::from));
+}
+
+#[test]
+fn a_variable_does_not_lead_to_what_is_never_exposed() {
+    let host = Host::new();
+    host.put(".ssh/id", "x");
+    let variable = |name: &str| (name == "PIP_CACHE_DIR").then(|| host.home().join(".ssh").into_os_string());
+    let refused = host.lend_by("/app/.git", &[DependencyCache::Pip], KEPT, &variable).err().unwrap();
+    assert!(refused.source.to_string().contains("never exposed"), "{}", refused.source);
+}
+
+#[test]
+fn a_note_of_a_url_with_a_password_stays_hidden() {
+    let host = Host::new();
+    host.put(".cargo/git/db/a-1/FETCH_HEAD", "1\t\t'main' of https://ana:token@git.example/a\n");
+    host.put(".cargo/git/db/b-2/FETCH_HEAD", "1\t\t'main' of https://git.example/b@2 ssh://git@git.example/b\n");
+    let lent = host.lend("/app/.git", &[DependencyCache::Cargo], KEPT).unwrap();
+    assert_eq!(whiteouts(&lent.layers[1]), ["db/a-1/FETCH_HEAD"].map(PathBuf::from));
+    drop(lent);
+    host.put(".cargo/git/db/a-1/FETCH_HEAD", "");
+    let lent = host.lend("/app/.git", &[DependencyCache::Cargo], KEPT).unwrap();
+    assert_eq!(whiteouts(&lent.layers[1]), [""; 0].map(PathBuf::from));
+}
+
+#[test]
+fn a_layer_is_one_attempts_and_one_projects_and_is_found_again() {
+    let host = Host::new();
+    let place = |lent: &Lent| lent.layers[0].overlay.place.clone();
+    let first = host.lend("/app/.git", &[DependencyCache::Npm], KEPT).unwrap();
+    let second = host.lend("/app/.git", &[DependencyCache::Npm], KEPT).unwrap();
+    let other = host.lend("/other/.git", &[DependencyCache::Npm], KEPT).unwrap();
+    let places = [place(&first), place(&second), place(&other)];
+    assert!(places[0] != places[1] && places[0] != places[2] && places[1] != places[2]);
+    drop(first);
+    assert_eq!(place(&host.lend("/app/.git", &[DependencyCache::Npm], KEPT).unwrap()), places[0]);
+}
+
+#[test]
+fn layers_are_listed_and_removed_whatever_is_in_them_unless_they_are_in_use() {
+    let host = Host::new();
+    assert_eq!(host.layers().list().unwrap(), []);
+    let lent = host.lend("/app/.git", &[DependencyCache::Npm], KEPT).unwrap();
+    let upper = lent.layers[0].overlay.upper();
+    fs::create_dir(upper.join("closed")).unwrap();
+    fs::write(upper.join("closed/file"), vec![1; 10_000]).unwrap();
+    symlink(host.home(), upper.join("link")).unwrap();
+    fs::set_permissions(upper.join("closed"), fs::Permissions::from_mode(0o0)).unwrap();
+    let listed = host.layers().list().unwrap();
+    assert_eq!(
+        (listed.len(), listed[0].project.as_deref(), listed[0].is_in_use),
+        (1, Some(Path::new("/app/.git")), true)
+    );
+    assert_eq!(host.layers().evict(&listed[0].name).unwrap(), Eviction::InUse);
+    drop(lent);
+    assert_eq!(host.layers().evict(&listed[0].name).unwrap(), Eviction::Removed);
+    assert_eq!(host.layers().evict(&listed[0].name).unwrap(), Eviction::Removed);
+    assert_eq!(host.layers().list().unwrap(), []);
+    assert!(host.home().join(".npm/_cacache/index-v5/x").exists());
+    assert!(host.layers().evict("../pristine").is_err());
+}
