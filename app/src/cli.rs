@@ -43,7 +43,7 @@ pub(crate) use policy::{
     PolicyTrustArguments, QuestionKind, TrustFlag, WorkspaceFlag,
 };
 pub(crate) use policy_flags::PolicyFlags;
-pub(crate) use promote::PromoteArguments;
+pub(crate) use promote::{ConflictStyle, PromoteArguments};
 pub(crate) use require_flag::RequireFlag;
 pub(crate) use store::{
     RebuildIndexArguments, RepairArguments, StoreArguments, StoreCommand, StoreCompactArguments, StorePinArguments,

@@ -73,6 +73,12 @@ pub enum ChangeKind {
 }
 
 impl Change {
+    /// Whether it is of a submodule, or of something in one.
+    pub fn concerns_submodule(&self) -> bool {
+        let modes = [self.before.as_ref().map(|before| before.mode), self.after.as_ref().map(|after| after.mode)];
+        self.submodule.is_some() || modes.contains(&Some(Mode::Submodule))
+    }
+
     /// What happened to the path.
     pub fn kind(&self) -> ChangeKind {
         let is_file = |mode| matches!(mode, Mode::File | Mode::Executable);

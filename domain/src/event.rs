@@ -94,6 +94,15 @@ pub struct Promoted {
     pub part: Option<Selection>,
     /// Where they went.
     pub destination: Destination,
+    /// What a three-way merge left; `None`: what was written is what the Task left.
+    pub merged: Option<Merged>,
+}
+
+/// A three-way merge of a result into what the repository had by then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Merged {
+    /// Files that hold conflict markers.
+    pub conflicts: u64,
 }
 
 /// Where a Promotion brought what it promoted.

@@ -3,22 +3,26 @@
 //! The rules are looked at twice: when the plan is made and shown, and again, under the lock, right before it is
 //! performed. Nothing that was approved may have changed in between.
 
+mod meeting;
 mod message;
 mod refusal;
+mod rules;
 mod selection;
 
+pub use meeting::{Meeting, OnConflict};
 pub use refusal::PromotionRefusal;
+pub use rules::check_head;
 pub use selection::{Chosen, Selection};
 
 use crate::change::ChangeSetRef;
 use crate::content::ContentId;
-use crate::escape::Escaped;
-use crate::event::{Confirmation, Destination, Event, EventKind, Promoted, decision, standing_promotions};
+use crate::event::{Confirmation, Destination, Event, EventKind, Merged, Promoted, standing_promotions};
 use crate::git_oid::GitOid;
 use crate::record::TaskRecord;
 use crate::source::{Cleanliness, SnapshotDifference, WorkspaceSource};
 use crate::task_id::TaskId;
 use crate::timestamp::Timestamp;
+use rules::{check_events, check_record, check_repository, check_state};
 
 /// Whether a result that was promoted before may be promoted once more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +65,8 @@ pub struct Wish {
     pub selection: Selection,
     /// Where to.
     pub way: Way,
+    /// How it meets what the repository changed since.
+    pub meeting: Meeting,
 }
 
 /// Where a Promotion is to go.
@@ -89,6 +95,8 @@ pub struct PromotionPlan {
     pub chosen: Chosen,
     /// Where to.
     pub way: Way,
+    /// How it meets what the repository changed since.
+    pub meeting: Meeting,
     /// Absolute host path of the repository that is written to, any bytes.
     pub host_path: Vec<u8>,
     /// Its HEAD.
@@ -106,12 +114,15 @@ impl Candidate<'_> {
         let change_set = check_record(self.record)?;
         check_events(self.events, wish.repetition)?;
         check_repository(&self.record.source, target)?;
-        match &wish.way {
-            Way::Branch(_) | Way::Commit if self.record.artifacts.source_snapshot.is_some() => {
+        match (&wish.way, wish.meeting) {
+            (Way::Branch(_) | Way::Commit, _) if self.record.artifacts.source_snapshot.is_some() => {
                 Err(PromotionRefusal::NoCommit)?;
             }
-            Way::Branch(_) => {}
-            Way::WorkingTree | Way::Index | Way::Commit => check_head(&self.expected_head(), target)?,
+            (_, Meeting::ThreeWay(_)) if self.record.artifacts.source_snapshot.is_some() => {
+                Err(PromotionRefusal::NoMergeBase)?;
+            }
+            (Way::Branch(_), _) | (_, Meeting::ThreeWay(_)) => {}
+            (Way::WorkingTree | Way::Index | Way::Commit, Meeting::Exact) => check_head(&self.expected_head(), target)?,
         }
         Ok(change_set)
     }
@@ -146,9 +157,10 @@ impl PromotionPlan {
     pub fn make(candidate: &Candidate<'_>, target: &TargetFacts, wish: &Wish) -> Result<Self, PromotionRefusal> {
         let record = candidate.record;
         let change_set = candidate.check(&target.source, wish)?;
-        match wish.way {
-            Way::Branch(_) => {}
-            Way::WorkingTree | Way::Index | Way::Commit => check_state(record, target)?,
+        match (&wish.way, wish.meeting) {
+            // Each changed path is looked at when it is promoted.
+            (Way::Branch(_), _) | (_, Meeting::ThreeWay(_)) => {}
+            (Way::WorkingTree | Way::Index | Way::Commit, Meeting::Exact) => check_state(record, target)?,
         }
         Ok(Self {
             task: record.task,
@@ -156,6 +168,7 @@ impl PromotionPlan {
             change_set,
             chosen: candidate.chosen(wish),
             way: wish.way.clone(),
+            meeting: wish.meeting,
             host_path: target.source.host_path.clone(),
             commit: target.source.commit,
             branch: target.source.branch.clone(),
@@ -179,9 +192,9 @@ impl PromotionPlan {
         Err(PromotionRefusal::PlanChanged { what })
     }
 
-    /// The event that records the Promotion once it is performed. `extent` is what it brings across of what it could,
-    /// `made` the commit that it made.
-    pub fn event(&self, confirmation: Confirmation, extent: Extent, made: Option<GitOid>, at: Timestamp) -> Event {
+    /// The event that records the Promotion once it is performed, as `done` says.
+    pub fn event(&self, confirmation: Confirmation, done: Done, at: Timestamp) -> Event {
+        let Done { extent, made, merged } = done;
         let destination = match (&self.way, made) {
             (Way::Commit, Some(made)) => Destination::Commit { made },
             (Way::Branch(name), Some(made)) => Destination::Branch { made, name: name.clone() },
@@ -196,6 +209,7 @@ impl PromotionPlan {
             paths: extent.paths,
             part: (!extent.is_all()).then(|| self.chosen.selection.clone()),
             destination,
+            merged,
         };
         Event {
             task: self.task,
@@ -205,6 +219,17 @@ impl PromotionPlan {
             kind: EventKind::Promoted(promoted),
         }
     }
+}
+
+/// What a Promotion does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// What it brings across of what it could.
+    pub extent: Extent,
+    /// The commit that it made.
+    pub made: Option<GitOid>,
+    /// What a three-way merge left, if there was one.
+    pub merged: Option<Merged>,
 }
 
 /// How much of a result a Promotion brings across.
@@ -221,106 +246,6 @@ impl Extent {
     pub const fn is_all(self) -> bool {
         self.left == 0
     }
-}
-
-fn check_record(record: &TaskRecord) -> Result<ChangeSetRef, PromotionRefusal> {
-    if !record.outcome.is_promotable() {
-        return Err(PromotionRefusal::Outcome(record.outcome));
-    }
-    if record.artifacts.v1_record.is_some() {
-        return Err(PromotionRefusal::Imported);
-    }
-    let changed = record.artifacts.change_set.filter(|change_set| change_set.summary.changed() > 0);
-    changed.ok_or(PromotionRefusal::NothingToPromote)
-}
-
-fn check_events(events: &[(ContentId, Event)], repetition: Repetition) -> Result<(), PromotionRefusal> {
-    let events: Vec<Event> = events.iter().map(|(_, event)| event.clone()).collect();
-    match (decision(&events), repetition) {
-        (None, _) | (_, Repetition::Allowed) => Ok(()),
-        (Some(event), Repetition::Refused) => match &event.kind {
-            EventKind::Promoted(promoted) if promoted.part.is_some() => Ok(()),
-            EventKind::Promoted(promoted) => {
-                Err(PromotionRefusal::PromotedBefore { host_path: shown(&promoted.host_path), at: event.at })
-            }
-            _ => Err(PromotionRefusal::Rejected { at: event.at }),
-        },
-    }
-}
-
-/// A repository that was moved is still the same; where its history is cut off, its place has to tell.
-fn check_repository(started_from: &WorkspaceSource, target: &WorkspaceSource) -> Result<(), PromotionRefusal> {
-    let is_same = match (started_from.root_commit, target.root_commit) {
-        (Some(expected), Some(found)) => expected == found,
-        _ => started_from.host_path == target.host_path,
-    };
-    is_same.then_some(()).ok_or_else(|| PromotionRefusal::OtherRepository {
-        target: shown(&target.host_path),
-        started_from: shown(&started_from.host_path),
-    })
-}
-
-/// Looks whether HEAD of the same repository is still where a result started from.
-pub fn check_head(started_from: &WorkspaceSource, target: &WorkspaceSource) -> Result<(), PromotionRefusal> {
-    if started_from.commit != target.commit {
-        return Err(PromotionRefusal::HeadMoved {
-            target: shown(&target.host_path),
-            expected: started_from.commit,
-            found: target.commit,
-        });
-    }
-    if started_from.branch != target.branch {
-        return Err(PromotionRefusal::OtherBranch {
-            target: shown(&target.host_path),
-            expected: place(started_from),
-            found: place(target),
-        });
-    }
-    Ok(())
-}
-
-/// Where HEAD of a source is, in words.
-fn place(source: &WorkspaceSource) -> String {
-    match &source.branch {
-        Some(branch) => format!("branch {}", Escaped(branch.strip_prefix(b"refs/heads/").unwrap_or(branch))),
-        None => format!("no branch (detached at {})", source.commit.short()),
-    }
-}
-
-fn check_clean(target: &TargetFacts) -> Result<(), PromotionRefusal> {
-    match &target.cleanliness {
-        Cleanliness::Clean => Ok(()),
-        Cleanliness::Dirty { first, count } => Err(PromotionRefusal::Dirty {
-            target: shown(&target.source.host_path),
-            first: first.iter().map(|entry| shown(&entry.path)).collect(),
-            count: *count,
-        }),
-    }
-}
-
-/// What began with uncommitted changes is of use where the very same are; the rest of a result, where nothing but the part
-/// that was promoted before is uncommitted.
-fn check_state(record: &TaskRecord, facts: &TargetFacts) -> Result<(), PromotionRefusal> {
-    if record.artifacts.source_snapshot.is_none() && facts.cleanliness == Cleanliness::Clean {
-        return Ok(());
-    }
-    let target = shown(&facts.source.host_path);
-    let (first, count) = match &facts.expected {
-        Some(SnapshotDifference { count: 0, .. }) => return Ok(()),
-        None if record.artifacts.source_snapshot.is_none() => return check_clean(facts),
-        difference => {
-            let SnapshotDifference { first, count } = difference.clone().unwrap_or_default();
-            (first.iter().map(|path| shown(path)).collect(), count)
-        }
-    };
-    Err(match record.artifacts.source_snapshot {
-        Some(_) => PromotionRefusal::OtherSnapshot { target, first, count },
-        None => PromotionRefusal::BesidePromoted { target, first, count },
-    })
-}
-
-fn shown(path: &[u8]) -> String {
-    Escaped(path).to_string()
 }
 
 #[cfg(test)]

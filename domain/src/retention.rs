@@ -246,6 +246,7 @@ mod tests {
             paths: 1,
             part: None,
             destination: Default::default(),
+            merged: None,
         });
         let rejected = EventKind::Rejected { reason: String::new() };
         for (events, kept) in [

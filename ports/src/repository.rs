@@ -1,6 +1,6 @@
 //! The trusted repository: looking at it, and the one way to write to it.
 
-use crate::{Cause, ChangeLines, ObjectStore};
+use crate::{Cause, ChangeLines, MergeRequest, Merged, ObjectStore};
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::source::{Cleanliness, SnapshotDifference, WorkspaceSource};
 use isobox_domain::timestamp::Timestamp;
@@ -173,6 +173,16 @@ pub trait TrustedRepository: Send + Sync {
 pub trait Promotion {
     /// The killed Promotion that was finished when the lock was taken, if there was one.
     fn unfinished(&self) -> Option<&Unfinished>;
+
+    /// Merges changes, with contents from `objects`, into what HEAD holds: path by path, without looking for renames, and
+    /// as Git merges lines. Writes nothing to the repository. What cannot be merged, or is staged in another form than HEAD
+    /// has, is a conflict.
+    fn merge<'o>(
+        &mut self,
+        changes: ChangeLines<'_>,
+        objects: &'o dyn ObjectStore,
+        request: &MergeRequest<'_>,
+    ) -> Result<Box<dyn Merged + 'o>, ApplyError>;
 
     /// Looks whether every change could be applied now; changes nothing.
     fn rehearse(&mut self, changes: ChangeLines<'_>, route: &Route) -> Result<Applied, ApplyError>;

@@ -2,14 +2,14 @@
 
 use crate::cbor::{Decoder, MapDecoder, MapEncoder};
 use crate::object::{self, DecodeError, EncodeError, Names};
-use isobox_domain::event::{Confirmation, Destination, Event, EventKind, Promoted};
+use isobox_domain::event::{Confirmation, Destination, Event, EventKind, Merged, Promoted};
 use isobox_domain::promotion::Selection;
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::task_id::TaskId;
 
 const KIND: &str = "isobox.event";
-/// The schema number of an event that says where a Promotion went, or what part it brought, or that it was taken back, so
-/// that an older reader says that it does not know it.
+/// The schema number of an event that says where a Promotion went, what part it brought, that it was a merge, or that it was
+/// taken back, so that an older reader says that it does not know it.
 const WITH_PARTS: u64 = 2;
 const PROMOTED: &str = "promoted";
 const REJECTED: &str = "rejected";
@@ -50,7 +50,9 @@ pub fn decode_event(bytes: &[u8]) -> Result<Event, DecodeError> {
 
 fn schema_of(kind: &EventKind) -> u64 {
     match kind {
-        EventKind::Promoted(Promoted { part: None, destination: Destination::WorkingTree, .. }) => object::SCHEMA,
+        EventKind::Promoted(Promoted { part: None, destination: Destination::WorkingTree, merged: None, .. }) => {
+            object::SCHEMA
+        }
         EventKind::Promoted(_) | EventKind::Undone => WITH_PARTS,
         _ => object::SCHEMA,
     }
@@ -111,6 +113,9 @@ fn encode_promoted(map: &mut MapEncoder, promoted: &Promoted) {
     if let Destination::Branch { name, .. } = &promoted.destination {
         map.field(8).bytes(name);
     }
+    if let Some(merged) = &promoted.merged {
+        map.field(9).uint(merged.conflicts);
+    }
 }
 
 fn encode_part(map: &mut MapEncoder, part: &Selection) {
@@ -158,6 +163,7 @@ fn decode_promoted(map: &mut MapDecoder<'_, '_>) -> Result<Promoted, DecodeError
         paths: map.need(4, "a number of paths")?.uint()?,
         part: map.find(5)?.map(decode_part).transpose()?,
         destination: decode_destination(map)?,
+        merged: map.find(9)?.map(Decoder::uint).transpose()?.map(|conflicts| Merged { conflicts }),
     })
 }
 

@@ -309,7 +309,7 @@ def part(value):
 
 
 PROMOTED = fields({0: host_path, 1: oid, may(2): plain, 3: one_of("interactive", "piped", "explicit_flag", "unknown"), 4: uint,
-                   may(5): part, may(6): one_of("index", "commit", "branch"), may(7): oid, may(8): plain})
+                   may(5): part, may(6): one_of("index", "commit", "branch"), may(7): oid, may(8): plain, may(9): uint})
 REJECTED = fields({0: text})
 
 
@@ -322,7 +322,7 @@ def event(raw):
     if detail:
         value[7] = detail(value[7])
     promoted = value[7] if detail is PROMOTED else {}
-    need((value[1] == 2) == (value[6] == "undone" or any(key in promoted for key in (5, 6, 7, 8))), "a schema that does not fit")
+    need((value[1] == 2) == (value[6] == "undone" or any(key in promoted for key in (5, 6, 7, 8, 9))), "a schema that does not fit")
     made = {"commit": {7}, "branch": {7, 8}}.get(promoted.get(6), set())
     need({7, 8} & set(promoted) == made, "a commit that does not fit where it went")
     return value

@@ -1,7 +1,7 @@
 //! `isobox promote`.
 
 use super::Place;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 
 /// `isobox promote`.
@@ -31,6 +31,15 @@ pub(crate) struct PromoteArguments {
     /// What the commit of --commit or --branch says; a repeated one is a further paragraph
     #[arg(long, short, value_name = "MESSAGE", requires = "committing")]
     pub(crate) message: Vec<OsString>,
+    /// Merge into what HEAD is now, and leave other uncommitted changes as they are: where HEAD moved, or something else is changed
+    #[arg(long = "three-way", alias = "3way", conflicts_with = "branch")]
+    pub(crate) three_way: bool,
+    /// What to do where both changed the same lines
+    #[arg(
+        long, value_name = "HOW", value_enum, default_value_t = ConflictStyle::Refuse, requires = "three_way",
+        conflicts_with_all = ["index", "committing"]
+    )]
+    pub(crate) conflict: ConflictStyle,
     /// Promote this path alone, or what changed below this directory; the rest can be promoted later (repeatable)
     #[arg(long, value_name = "PATH")]
     pub(crate) only: Vec<OsString>,
@@ -40,4 +49,13 @@ pub(crate) struct PromoteArguments {
     /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, a record directory, or an archive
     #[arg(value_name = "TASK")]
     pub(crate) task: OsString,
+}
+
+/// What a merge does where both changed the same lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ConflictStyle {
+    /// Promote nothing, and list the paths
+    Refuse,
+    /// Write both between conflict markers, as `git merge` does
+    Markers,
 }

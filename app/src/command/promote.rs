@@ -3,7 +3,7 @@
 use super::look::Named;
 use super::trusted;
 use super::workload::finish_interrupted;
-use crate::cli::{Place, PromoteArguments};
+use crate::cli::{ConflictStyle, Place, PromoteArguments};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
@@ -17,7 +17,7 @@ use crate::use_case::take_over::{pruned_at, take_over_one};
 use crate::wiring::Project;
 use isobox_domain::escape::Escaped;
 use isobox_domain::policy::ViewLimit;
-use isobox_domain::promotion::{Repetition, Selection, Way, Wish};
+use isobox_domain::promotion::{Meeting, OnConflict, Repetition, Selection, Way, Wish};
 use isobox_domain::record::{RecordEntry, TaskRecord};
 use isobox_domain::repo_path::RepoPath;
 use std::ffi::{OsStr, OsString};
@@ -91,6 +91,11 @@ fn wish(arguments: &PromoteArguments) -> Result<Wish, Failure> {
             None if arguments.commit => Way::Commit,
             None if arguments.index => Way::Index,
             None => Way::WorkingTree,
+        },
+        meeting: match (arguments.three_way, arguments.conflict) {
+            (false, _) => Meeting::Exact,
+            (true, ConflictStyle::Refuse) => Meeting::ThreeWay(OnConflict::Refuse),
+            (true, ConflictStyle::Markers) => Meeting::ThreeWay(OnConflict::Mark),
         },
     })
 }

@@ -4,6 +4,7 @@ use crate::output::text;
 use isobox_domain::change::{ChangeKind, ChangeLine, ChangeSummary, NotCaptured, NotCapturedReason, RuleOrigin};
 use isobox_domain::escape::Escaped;
 use isobox_domain::report::{Finding, PromotionReport};
+use isobox_ports::MergeTally;
 use std::io::{self, Write};
 
 /// Writes a line with the kind, the path and the new length of a change, or why something was left out.
@@ -42,6 +43,17 @@ pub(crate) fn reported(out: &mut dyn Write, line: &ChangeLine, findings: &[Findi
     for finding in findings {
         let note = finding.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
         writeln!(out, "      ! {}{note}", finding.category.name())?;
+    }
+    Ok(())
+}
+
+/// Writes how the paths meet what the repository changed since.
+pub(crate) fn merged(out: &mut dyn Write, tally: &MergeTally) -> io::Result<()> {
+    let MergeTally { untouched, present, merged, marked } = tally;
+    let taken = text::counted(*untouched, "path");
+    writeln!(out, "three-way: {taken} taken, {merged} merged, {present} there already")?;
+    for path in marked {
+        writeln!(out, "  ! {path}: both changed the same lines; it will hold conflict markers")?;
     }
     Ok(())
 }

@@ -317,6 +317,9 @@ fn promoted_document(event: &Event, promoted: &Promoted) -> Value {
     if let Destination::Branch { name, .. } = &promoted.destination {
         document["made_branch"] = bytes(name);
     }
+    if let Some(merged) = &promoted.merged {
+        document["three_way"] = json!({ "conflicts": merged.conflicts });
+    }
     document
 }
 

@@ -12,6 +12,7 @@ use isobox_domain::event::Confirmation;
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::promotion::{Extent, PromotionPlan, Way};
 use isobox_domain::report::{Finding, PromotionReport};
+use isobox_ports::MergeTally;
 use std::io::Write;
 
 /// How a person is asked.
@@ -53,6 +54,10 @@ impl<W: Write> Reviewer for StandardStreams<W> {
         }
         let left = text::counted(extent.left, "changed path");
         writeln!(self.out, "  {left} left out, which can be promoted later").map_err(unwritten)
+    }
+
+    fn merged(&mut self, tally: &MergeTally) -> Result<(), Failure> {
+        changes::merged(&mut self.out, tally).map_err(unwritten)
     }
 
     fn confirm(&mut self, plan: &PromotionPlan) -> Result<Confirmation, Failure> {

@@ -7,7 +7,7 @@ use crate::output::timings;
 use isobox_domain::change::ChangeSummary;
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::escape::Escaped;
-use isobox_domain::event::{Destination, Event, EventKind};
+use isobox_domain::event::{Destination, Event, EventKind, Merged};
 use isobox_domain::limit::LimitReport;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
 use std::io::{self, Write};
@@ -156,6 +156,17 @@ fn went_to(destination: &Destination) -> String {
     }
 }
 
+/// What a merge left, if there was one.
+fn merged(merged: Option<Merged>) -> String {
+    match merged {
+        None => String::new(),
+        Some(Merged { conflicts: 0 }) => ", by a three-way merge".into(),
+        Some(Merged { conflicts }) => {
+            format!(", by a three-way merge that left {} with conflict markers", text::counted(conflicts, "path"))
+        }
+    }
+}
+
 fn happened(event: &Event) -> String {
     match &event.kind {
         EventKind::Promoted(promoted) => format!(
@@ -166,7 +177,7 @@ fn happened(event: &Event) -> String {
             promoted.commit.short(),
             text::counted(promoted.paths, "path"),
             promoted.confirmation.name(),
-            went_to(&promoted.destination)
+            [went_to(&promoted.destination), merged(promoted.merged)].concat()
         ),
         EventKind::Undone => format!("{} promotion undone", event.at),
         EventKind::Rejected { reason } => format!("{} rejected: {}", event.at, Escaped(reason.as_bytes())),

@@ -1,6 +1,7 @@
 //! Brings a reviewed Task Result into its trusted repository: plan, report, confirm, re-check, perform, record.
 
 mod extent;
+mod meeting;
 
 use crate::failure::{Failure, FailureKind, one_line};
 use crate::output::text;
@@ -14,15 +15,18 @@ use isobox_domain::content::ContentId;
 use isobox_domain::event::{Confirmation, Event};
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::policy::ViewLimit;
-use isobox_domain::promotion::{Candidate, Extent, PromotionPlan, PromotionRefusal, TargetFacts, Way, Wish};
+use isobox_domain::promotion::{
+    Candidate, Done, Extent, Meeting, PromotionPlan, PromotionRefusal, TargetFacts, Way, Wish,
+};
 use isobox_domain::record::TaskRecord;
 use isobox_domain::report::{Finding, PromotionReport};
 use isobox_domain::source::SnapshotDifference;
 use isobox_domain::task_state::Standing;
 use isobox_ports::{
-    Attempts, ChangeLines, Clock, CommitText, Landing, ObjectStore, Promotion, RecordLog, RepositoryError, Route,
-    TrustedRepository, Views,
+    Attempts, ChangeLines, Clock, CommitText, Landing, MergeTally, ObjectStore, Promotion, RecordLog, RepositoryError,
+    Route, TrustedRepository, Views,
 };
+use meeting::Across;
 
 /// Room for the event of a Promotion and the lane that it goes to, in bytes: an event takes less than 1 MiB.
 const EVENT_ROOM: u64 = 1 << 20;
@@ -72,6 +76,8 @@ pub(crate) trait Reviewer {
     fn line(&mut self, line: &ChangeLine, findings: &[Finding]) -> Result<(), Failure>;
     /// Shows its totals, and how much of the result it is.
     fn end(&mut self, report: &PromotionReport, extent: Extent) -> Result<(), Failure>;
+    /// Shows how its paths meet what the repository changed since.
+    fn merged(&mut self, tally: &MergeTally) -> Result<(), Failure>;
     /// Asks whether to go on; a refusal is a failure.
     fn confirm(&mut self, plan: &PromotionPlan) -> Result<Confirmation, Failure>;
 }
@@ -96,11 +102,12 @@ pub(crate) fn promote(
         failure.while_doing(format!("cannot promote {}", text::attempt(&request.record, Standing::Newest)))
     };
     let (plan, extent) = plan(ports, request).map_err(refused)?;
-    rehearse(ports, request, &plan).map_err(refused)?;
+    let tally = rehearse(ports, request, &plan).map_err(refused)?;
     reviewer.begin(&plan)?;
     let each = &mut |line: &ChangeLine, findings: &[Finding]| reviewer.line(line, findings);
     let totals = report_chosen(ports.objects, &request.record, &plan.chosen, each)?;
     reviewer.end(&totals, extent)?;
+    tally.iter().try_for_each(|tally| reviewer.merged(tally))?;
     if request.goal == Goal::Rehearse {
         return Ok(Promoted::Rehearsed(plan));
     }
@@ -112,7 +119,7 @@ pub(crate) fn promote(
 
 /// Whether a Task Result could be promoted now: nothing is shown or changed.
 pub(crate) fn check(ports: &Ports<'_>, request: &PromotionRequest) -> Result<(), Failure> {
-    let checked = plan(ports, request).and_then(|(plan, _)| rehearse(ports, request, &plan));
+    let checked = plan(ports, request).and_then(|(plan, _)| rehearse(ports, request, &plan).map(drop));
     checked.map_err(|failure| failure.while_doing(format!("cannot promote {}", request.record.task)))
 }
 
@@ -125,7 +132,8 @@ fn plan(ports: &Ports<'_>, request: &PromotionRequest) -> Result<(PromotionPlan,
     let change_set = candidate.check(&source, &request.wish).map_err(|why| refusal(why, request))?;
     let chosen = candidate.chosen(&request.wish);
     let extent = extent::extent(ports.objects, &change_set, &chosen)?.map_err(|why| refusal(why, request))?;
-    let is_at_start = source.commit == request.record.source.commit;
+    // A merge looks at each path by itself.
+    let is_at_start = source.commit == request.record.source.commit && request.wish.meeting == Meeting::Exact;
     let snapshot = request.record.artifacts.source_snapshot.as_ref();
     let expected = match is_at_start {
         true => extent::expected_state(ports.objects, snapshot, &change_set, &chosen)?,
@@ -168,11 +176,15 @@ fn refusal(refusal: PromotionRefusal, request: &PromotionRequest) -> Failure {
     }
 }
 
-fn rehearse(ports: &Ports<'_>, request: &PromotionRequest, plan: &PromotionPlan) -> Result<(), Failure> {
+fn rehearse(
+    ports: &Ports<'_>,
+    request: &PromotionRequest,
+    plan: &PromotionPlan,
+) -> Result<Option<MergeTally>, Failure> {
     let mut promotion = begin(ports)?;
-    let lines = extent::chosen_lines(ports.objects, &plan.change_set, &plan.chosen)?;
-    promotion.rehearse(lines, &route(request, plan))?;
-    Ok(())
+    let across = Across::of(ports.objects, &mut *promotion, request, plan)?;
+    promotion.rehearse(across.lines()?, &route(request, plan))?;
+    Ok(across.tally().cloned())
 }
 
 fn route(request: &PromotionRequest, plan: &PromotionPlan) -> Route {
@@ -205,18 +217,19 @@ fn perform(
     approved.confirm(&now).map_err(|why| refusal(why, request))?;
     let at = ports.clock.now();
     let route = route(request, &now);
-    let lines = || extent::chosen_lines(ports.objects, &now.change_set, &now.chosen);
+    let across = Across::of(ports.objects, &mut *promotion, request, &now)?;
     let made = match route {
         Route::Files | Route::Index => None,
         Route::Commit | Route::Branch { .. } => {
             let text = CommitText { message: now.commit_message(request.message.as_deref()), at };
-            Some(promotion.commit(lines()?, ports.objects, &route, &text)?)
+            Some(promotion.commit(across.lines()?, across.objects(), &route, &text)?)
         }
     };
-    let event = now.event(confirmation, extent, made, at);
+    let done = Done { extent, made, merged: across.merged() };
+    let event = now.event(confirmation, done, at);
     let receipt = Receipt { records_directory: request.records_directory.clone(), event: event.clone() }.encode()?;
     let landing = Landing { route: &route, made: made.as_ref(), head: Some(&now.commit) };
-    promotion.apply(lines()?, ports.objects, landing, &receipt)?;
+    promotion.apply(across.lines()?, across.objects(), landing, &receipt)?;
     // From here on the journal stands for the event: whoever finds it appends the event.
     if let Err(error) = ports.records.append(&event) {
         let failure = Failure::from(error).while_doing("the repository was changed, but that is not on record yet");

@@ -166,6 +166,7 @@ mod tests {
             paths: 1,
             part: None,
             destination: Default::default(),
+            merged: None,
         }));
         let admits = |promotion, events: &[Event]| {
             let filter = Filter { promotion: Some(promotion), ..Filter::default() };

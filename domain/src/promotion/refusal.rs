@@ -95,6 +95,9 @@ pub enum PromotionRefusal {
     /// A commit cannot hold what the Task started from.
     #[error("the task started from uncommitted changes, which a commit of its result would lack")]
     NoCommit,
+    /// A three-way merge has no commit as its base.
+    #[error("the task started from uncommitted changes, which no commit holds, so its result cannot be merged")]
+    NoMergeBase,
     /// The result was promoted before.
     #[error("the task was promoted before, into {host_path} at {}", at)]
     PromotedBefore {
@@ -152,12 +155,13 @@ impl PromotionRefusal {
             Self::NothingToPromote => format!("`isobox diff --stat{task}` lists what was not captured, and why"),
             Self::OtherRepository { .. } => "name the right repository, or run the task again in this one".into(),
             Self::HeadMoved { .. } => format!(
-                "`isobox rerun --current{task}` attempts it once more from here; or apply its patch to what is here now: \
-                 `isobox diff{task} | git apply --3way`"
+                "`isobox promote --three-way{task}` merges it into what is here now; `isobox rerun --current{task}` attempts it \
+                 once more from here"
             ),
             Self::OtherBranch { expected, .. } => format!("check out {expected}, then promote again"),
             Self::Dirty { .. } => format!(
-                "stash them (`git stash -u`) or remove them, then promote again; or commit them, then `isobox rerun --current{task}`"
+                "`isobox promote --three-way{task}` leaves them as they are, if the task changed none of them; or stash them \
+                 (`git stash -u`), then promote again"
             ),
             Self::OtherSnapshot { .. } => format!(
                 "bring these paths back to what they were, then promote again; or `isobox rerun --current --allow-dirty{task}`, \
@@ -169,6 +173,9 @@ impl PromotionRefusal {
             }
             Self::NotChanged { .. } => format!("`isobox diff --name-only{task}` prints the paths that it changed"),
             Self::NothingChosen => "pass --again to promote once more what was promoted before".into(),
+            Self::NoMergeBase => {
+                "bring the repository back to what the task started from, then promote without --three-way".into()
+            }
             Self::NoCommit => "promote into the working tree, then commit both".into(),
             Self::PromotedBefore { .. } => "pass --again to promote it once more".into(),
             Self::Rejected { .. } => {

@@ -70,7 +70,12 @@ fn target() -> TargetFacts {
 }
 
 fn wish() -> Wish {
-    Wish { repetition: Repetition::Refused, selection: Selection::default(), way: Way::WorkingTree }
+    Wish {
+        repetition: Repetition::Refused,
+        selection: Selection::default(),
+        way: Way::WorkingTree,
+        meeting: Meeting::Exact,
+    }
 }
 
 fn plan(record: &TaskRecord, target: &TargetFacts) -> Result<PromotionPlan, PromotionRefusal> {
@@ -79,7 +84,7 @@ fn plan(record: &TaskRecord, target: &TargetFacts) -> Result<PromotionPlan, Prom
 
 /// That this plan was performed, as the first event about the record.
 fn performed(plan: &PromotionPlan, extent: Extent, made: Option<GitOid>) -> (ContentId, Event) {
-    (ContentId::new([8; 32]), plan.event(Confirmation::Piped, extent, made, at()))
+    (ContentId::new([8; 32]), plan.event(Confirmation::Piped, Done { extent, made, merged: None }, at()))
 }
 
 const PART: Extent = Extent { paths: 1, left: 1 };
@@ -238,6 +243,20 @@ fn a_commit_of_what_began_with_uncommitted_changes_is_refused() {
         let refused = PromotionPlan::make(&candidate, &target(), &Wish { way, ..wish() });
         assert_eq!(refused, Err(PromotionRefusal::NoCommit));
     }
+}
+
+#[test]
+fn a_merge_asks_neither_for_head_nor_for_a_clean_tree_but_for_a_commit_to_start_from() {
+    let mut record = record();
+    let mut moved = TargetFacts { cleanliness: Cleanliness::Dirty { first: Vec::new(), count: 1 }, ..target() };
+    moved.source.commit = GitOid::Sha1([6; 20]);
+    moved.source.branch = None;
+    let wish = Wish { meeting: Meeting::ThreeWay(OnConflict::Refuse), ..wish() };
+    let candidate = Candidate { record: &record, id: ID, events: &[] };
+    assert!(PromotionPlan::make(&candidate, &moved, &wish).is_ok());
+    record.artifacts.source_snapshot = record.artifacts.change_set;
+    let candidate = Candidate { record: &record, id: ID, events: &[] };
+    assert_eq!(PromotionPlan::make(&candidate, &moved, &wish), Err(PromotionRefusal::NoMergeBase));
 }
 
 #[test]

@@ -149,6 +149,7 @@ impl V1Record {
             paths: self.changed_files.max(self.untracked.len() as u64),
             part: None,
             destination: Destination::WorkingTree,
+            merged: None,
         };
         let kind = EventKind::Promoted(promoted);
         Some(Event { task: record.task, subject, previous: None, at: record.ended_at, kind })

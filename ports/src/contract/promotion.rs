@@ -1,5 +1,7 @@
 //! What every implementation of [`Promotion`](crate::Promotion) keeps.
 
+mod merging;
+
 use crate::{
     Applied, ApplyError, ChangeLines, CommitText, Content, Landing, ObjectStore, RepositoryError, Route, StoreError,
     TrustedRepository,
@@ -79,7 +81,7 @@ pub fn cases<F: PromotionFixture + 'static>(name: &str, fixture: fn() -> F) -> V
         let run = *run;
         Trial::test(format!("{name}::{case}"), move || run(&fixture()))
     };
-    CASES.iter().map(trial).collect()
+    CASES.iter().chain(merging::CASES).map(trial).collect()
 }
 
 /// A Change Set and the store that holds its contents.

@@ -71,6 +71,7 @@ pub fn promoted(n: u64, subject: ContentId, previous: Option<ContentId>) -> Even
         paths: n,
         part: None,
         destination: Default::default(),
+        merged: None,
     };
     let task = TaskId::new(n.to_be_bytes());
     Event { task, subject, previous, at: time(n), kind: EventKind::Promoted(promoted) }

@@ -6,7 +6,7 @@ use isobox_domain::change::{
 };
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
-use isobox_domain::event::{Confirmation, Destination, Event, EventKind, Promoted};
+use isobox_domain::event::{Confirmation, Destination, Event, EventKind, Merged, Promoted};
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::limit::{ExceededLimit, Limit, LimitEffect, LimitReport, Limits};
 use isobox_domain::outcome::{Exit, MemoryScope, Outcome, ResourceUsage};
@@ -358,10 +358,14 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
             paths,
             part: None,
             destination: Destination::WorkingTree,
+            merged: None,
         },
     );
-    let promoted = (promoted, option::of(selection()), destination())
-        .prop_map(|(promoted, part, destination)| EventKind::Promoted(Promoted { part, destination, ..promoted }));
+    let merged = option::of(any::<u64>().prop_map(|conflicts| Merged { conflicts }));
+    let promoted =
+        (promoted, option::of(selection()), destination(), merged).prop_map(|(promoted, part, destination, merged)| {
+            EventKind::Promoted(Promoted { part, destination, merged, ..promoted })
+        });
     let kind = prop_oneof![
         promoted,
         text().prop_map(|reason| EventKind::Rejected { reason }),

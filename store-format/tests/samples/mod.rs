@@ -319,6 +319,7 @@ pub(crate) fn promoted() -> Event {
             paths: 6,
             part: None,
             destination: Destination::WorkingTree,
+            merged: None,
         }),
     }
 }

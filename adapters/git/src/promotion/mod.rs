@@ -6,6 +6,7 @@
 //! 3. The marker `done` is the point of no return. From here on a later start finishes: index, reference, emptied directories.
 //! 4. `finish` forgets the journal, once the caller has recorded the Promotion.
 
+mod changed_tree;
 mod commit;
 mod compare;
 mod dir;
@@ -21,6 +22,7 @@ mod settle;
 mod site;
 mod survey;
 pub(crate) mod target;
+mod three_way;
 mod trouble;
 
 use crate::repository::failure;
@@ -28,7 +30,8 @@ use crate::{GixRepository, oid};
 use dir::Dir;
 use isobox_domain::git_oid::GitOid;
 use isobox_ports::{
-    Applied, ApplyError, ChangeLines, CommitText, Landing, ObjectStore, Promotion, RepositoryError, Route, Unfinished,
+    Applied, ApplyError, ChangeLines, CommitText, Landing, MergeRequest, Merged, ObjectStore, Promotion,
+    RepositoryError, Route, Unfinished,
 };
 use kept::Kept;
 use nix::fcntl::{Flock, FlockArg};
@@ -95,6 +98,19 @@ struct GixPromotion<'a> {
 impl Promotion for GixPromotion<'_> {
     fn unfinished(&self) -> Option<&Unfinished> {
         self.unfinished.as_ref()
+    }
+
+    fn merge<'o>(
+        &mut self,
+        changes: ChangeLines<'_>,
+        objects: &'o dyn ObjectStore,
+        request: &MergeRequest<'_>,
+    ) -> Result<Box<dyn Merged + 'o>, ApplyError> {
+        let head = self.head()?;
+        // What has to be written to convert by the attributes of the result is written nowhere.
+        let git = self.repository.gix().with_object_memory();
+        let merged = three_way::merge(&git, oid::to_gix(&head), changes, objects, request)?;
+        Ok(Box::new(merged))
     }
 
     fn rehearse(&mut self, changes: ChangeLines<'_>, route: &Route) -> Result<Applied, ApplyError> {

@@ -14,6 +14,7 @@ use gix::bstr::{BStr, ByteSlice};
 use gix::filter::plumbing::driver::apply::Delay;
 use gix::filter::plumbing::pipeline::convert::ToWorktreeOutcome;
 use gix::filter::plumbing::pipeline::convert::to_worktree::{Options, UnknownEncoding};
+use gix::index::entry::Mode as IndexMode;
 use gix::sec::Trust;
 use gix::worktree::stack::State;
 use gix::worktree::stack::state::Attributes;
@@ -78,6 +79,24 @@ impl Materialiser {
         Self::new(base, repositories)
     }
 
+    /// One for what the tree `tree` of an open repository holds, outside of submodules.
+    pub(crate) fn of_tree(repository: &gix::Repository, tree: &gix::oid) -> gix::Result<Self> {
+        let index = repository.index_from_tree(tree)?;
+        let is_attributes = |entry: &&gix::index::Entry| {
+            entry.path(&index).rsplit(|byte| *byte == b'/').next() == Some(b".gitattributes")
+                && entry.mode != IndexMode::SYMLINK
+        };
+        let attributes =
+            index.entries().iter().filter(is_attributes).filter_map(|entry| {
+                Some((RepoPath::parse(entry.path(&index).to_vec()).ok()?, oid::from_gix(&entry.id)))
+            });
+        let filters = Arc::default();
+        let conversions = Conversions::new(repository, &attributes.collect::<Vec<_>>(), &filters);
+        let conversions = conversions.map_err(gix::Error::from_error)?;
+        let layer = OpenLayer { prefix: None, conversions, reader: ObjectReader::new(repository.clone()) };
+        Ok(Self { layers: vec![layer], filters, trust: ObjectTrust::Verified, headway: Arc::default() })
+    }
+
     /// Takes the open repositories of `base`'s layers, in their order.
     pub(crate) fn new(base: &Base, repositories: Vec<gix::Repository>) -> Result<Self, WorkspaceError> {
         let filters = Arc::default();
@@ -134,9 +153,20 @@ impl Materialiser {
         if self.trust == ObjectTrust::Verified {
             oid::verify(gix::objs::Kind::Blob, &blob, &oid::to_gix(oid))?;
         }
-        match &mut layer.conversions {
+        layer.convert(&path.as_bytes()[inside..], mode, oid, blob)
+    }
+
+    /// The bytes of a file of the outermost repository as checkout writes it, from those of a blob.
+    pub(crate) fn convert(&mut self, path: &RepoPath, mode: Mode, oid: &GitOid, blob: Vec<u8>) -> gix::Result<Vec<u8>> {
+        self.layers[0].convert(path.as_bytes(), mode, oid, blob)
+    }
+}
+
+impl OpenLayer {
+    fn convert(&mut self, path: &[u8], mode: Mode, oid: &GitOid, blob: Vec<u8>) -> gix::Result<Vec<u8>> {
+        match &mut self.conversions {
             Some(conversions) if mode != Mode::Symlink => {
-                conversions.convert(blob, path.as_bytes()[inside..].as_bstr(), oid, repository)
+                conversions.convert(blob, path.as_bstr(), oid, self.reader.repository())
             }
             _ => Ok(blob),
         }

@@ -8,9 +8,9 @@ use crate::use_case::settle::{self, Receipt, settle};
 use isobox_domain::change::{ChangeLine, Mode};
 use isobox_domain::event::{Confirmation, Event, EventKind};
 use isobox_domain::policy::ViewLimit;
-use isobox_domain::promotion::{Extent, PromotionPlan, Repetition, Selection, Way, Wish};
+use isobox_domain::promotion::{Extent, Meeting, PromotionPlan, Repetition, Selection, Way, Wish};
 use isobox_domain::report::{Finding, PromotionReport};
-use isobox_ports::{RecordLog, TrustedRepository};
+use isobox_ports::{MergeTally, RecordLog, TrustedRepository};
 
 const CHANGED: &[u8] = b"hello\nchange\n";
 
@@ -36,6 +36,10 @@ impl Reviewer for Person<'_> {
         Ok(())
     }
 
+    fn merged(&mut self, _: &MergeTally) -> Result<(), Failure> {
+        Ok(())
+    }
+
     fn confirm(&mut self, _: &PromotionPlan) -> Result<Confirmation, Failure> {
         (self.meanwhile)();
         self.answer.map_err(|kind| Failure::new(kind, "no"))
@@ -52,7 +56,12 @@ fn request(world: &World) -> PromotionRequest {
     PromotionRequest {
         digest: world.newest(),
         record: world.records()[0].clone(),
-        wish: Wish { repetition: Repetition::Refused, selection: Selection::default(), way: Way::WorkingTree },
+        wish: Wish {
+            repetition: Repetition::Refused,
+            selection: Selection::default(),
+            way: Way::WorkingTree,
+            meeting: Meeting::Exact,
+        },
         goal: Goal::Perform,
         message: None,
         records_directory: b"/records".to_vec(),

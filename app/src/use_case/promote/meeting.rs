@@ -1,0 +1,66 @@
+//! What a Promotion brings across: the chosen lines as the record has them, or merged into what the repository has by now.
+
+use super::{PromotionRequest, extent};
+use crate::failure::{Failure, FailureKind};
+use isobox_domain::event::Merged as MergedEvent;
+use isobox_domain::promotion::{Meeting, PromotionPlan};
+use isobox_ports::{ChangeLines, MergeRequest, MergeTally, Merged, ObjectStore, Promotion};
+
+/// What is brought across, and where its contents are.
+pub(super) struct Across<'a> {
+    plan: &'a PromotionPlan,
+    objects: &'a dyn ObjectStore,
+    merged: Option<Box<dyn Merged + 'a>>,
+}
+
+impl<'a> Across<'a> {
+    /// What `plan` brings across, merged if that was asked for.
+    pub(super) fn of(
+        objects: &'a dyn ObjectStore,
+        promotion: &mut dyn Promotion,
+        request: &PromotionRequest,
+        plan: &'a PromotionPlan,
+    ) -> Result<Self, Failure> {
+        let Meeting::ThreeWay(on_conflict) = plan.meeting else { return Ok(Self { plan, objects, merged: None }) };
+        let label = plan.task.to_string();
+        let merge = MergeRequest { base: &request.record.source.commit, on_conflict, label: &label };
+        let lines = extent::chosen_lines(objects, &plan.change_set, &plan.chosen)?;
+        let merged = promotion.merge(lines, objects, &merge).map_err(|error| in_conflict(error.into(), request))?;
+        let MergeTally { untouched, present, merged: both, marked } = merged.tally();
+        if *present > 0 && untouched + both + marked.len() as u64 == 0 {
+            let message = "there is nothing to promote: the repository has every change already";
+            return Err(Failure::new(FailureKind::PromotionRefused, message)
+                .with_hint(format!("`isobox reject{} {}` takes it off the list", request.flags, plan.task)));
+        }
+        Ok(Self { plan, objects, merged: Some(merged) })
+    }
+
+    pub(super) fn lines(&self) -> Result<ChangeLines<'_>, Failure> {
+        match &self.merged {
+            Some(merged) => Ok(merged.lines()),
+            None => extent::chosen_lines(self.objects, &self.plan.change_set, &self.plan.chosen),
+        }
+    }
+
+    pub(super) fn objects(&self) -> &dyn ObjectStore {
+        self.merged.as_ref().map_or(self.objects, |merged| &**merged as &dyn ObjectStore)
+    }
+
+    pub(super) fn tally(&self) -> Option<&MergeTally> {
+        self.merged.as_ref().map(|merged| merged.tally())
+    }
+
+    /// What the event says of the merge.
+    pub(super) fn merged(&self) -> Option<MergedEvent> {
+        self.tally().map(|tally| MergedEvent { conflicts: tally.marked.len() as u64 })
+    }
+}
+
+fn in_conflict(failure: Failure, request: &PromotionRequest) -> Failure {
+    let task = request.record.task;
+    failure.with_hint(format!(
+        "leave them out with --except PATH, write both with --conflict markers, or attempt it once more from here: \
+         `isobox rerun --current{} {task}`",
+        request.flags
+    ))
+}
