@@ -1,12 +1,13 @@
 //! Dictionaries: what a pack may begin with, so that records which say much the same take little room each.
 
-use crate::entry::{EntryError, EntryHeader, EntryKind, HEADER_LEN};
+use crate::entry::{EntryError, EntryHeader, EntryKind, HEADER_LEN, Place};
 use crate::frame::{Compressor, decode_payload};
 use crate::limits::{DICTIONARY_REACH, MAX_DICTIONARY};
 use crate::object::reference_to;
 use crate::scan::{Found, ReadAt, Scanner, read_exact_at};
 use isobox_domain::content::ContentId;
 use std::io;
+use std::sync::Arc;
 
 /// What dictionaries that zstd makes start with: RFC 8878, section 5.
 const ZSTD_DICTIONARY: [u8; 4] = [0x37, 0xa4, 0x30, 0xec];
@@ -75,10 +76,54 @@ pub fn find_dictionary<R: ReadAt + ?Sized>(pack: &R, length: u64) -> io::Result<
     Ok(None)
 }
 
+/// The first entry of a pack, where that is a sound dictionary: who meets the same bytes once more need not read what they say.
+#[derive(Clone, Debug)]
+pub struct Beginning {
+    bytes: Vec<u8>,
+    dictionary: Arc<Dictionary>,
+}
+
+impl Beginning {
+    /// What a pack of `length` bytes begins with; `None` where it has no dictionary, or its first copy is damaged.
+    pub fn read<R: ReadAt + ?Sized>(pack: &R, length: u64) -> io::Result<Option<Self>> {
+        let mut first = [0; HEADER_LEN];
+        if length < HEADER_LEN as u64 {
+            return Ok(None);
+        }
+        read_exact_at(pack, &mut first, 0)?;
+        let header = EntryHeader::decode(&first, Place::Pack).ok();
+        let is_dictionary = |header: &EntryHeader| header.kind == EntryKind::Dictionary;
+        let Some(header) = header.filter(|header| is_dictionary(header) && header.entry_length() <= length) else {
+            return Ok(None);
+        };
+        let mut bytes = first.to_vec();
+        // No longer than its kind allows, which the header was checked for.
+        bytes.resize(header.entry_length() as usize, 0);
+        read_exact_at(pack, &mut bytes[HEADER_LEN..], HEADER_LEN as u64)?;
+        let decoded = Dictionary::decode(&header, bytes[HEADER_LEN..].to_vec());
+        Ok(decoded.ok().map(|dictionary| Self { bytes, dictionary: Arc::new(dictionary) }))
+    }
+
+    /// Whether a pack of `length` bytes begins with the same bytes.
+    pub fn is_of<R: ReadAt + ?Sized>(&self, pack: &R, length: u64) -> io::Result<bool> {
+        if length < self.bytes.len() as u64 {
+            return Ok(false);
+        }
+        let mut found = vec![0; self.bytes.len()];
+        read_exact_at(pack, &mut found, 0)?;
+        Ok(found == self.bytes)
+    }
+
+    /// The dictionary.
+    pub fn dictionary(&self) -> &Arc<Dictionary> {
+        &self.dictionary
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entry::{Codec, Place};
+    use crate::entry::Codec;
     use crate::frame::decode_payload_with;
 
     fn record(n: u8) -> Vec<u8> {
@@ -120,6 +165,23 @@ mod tests {
             assert_eq!(found(&flipped), Some(Dictionary::like(&record(0))), "bit {bit}");
         }
         assert_eq!(found(&bytes[end..]), None);
+    }
+
+    #[test]
+    fn a_pack_is_known_by_its_beginning_only_while_all_of_that_is_the_same() {
+        let (bytes, ..) = pack();
+        let length = bytes.len() as u64;
+        let beginning = Beginning::read(bytes.as_slice(), length).unwrap().expect("it begins so");
+        assert_eq!(**beginning.dictionary(), Dictionary::like(&record(0)));
+        assert!(beginning.is_of(bytes.as_slice(), length).unwrap());
+        let first = beginning.bytes.len();
+        assert!(!beginning.is_of(bytes.as_slice(), first as u64 - 1).unwrap());
+        for bit in 0..first * 8 {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert!(!beginning.is_of(flipped.as_slice(), length).unwrap(), "bit {bit}");
+            assert!(Beginning::read(flipped.as_slice(), length).unwrap().is_none(), "bit {bit}");
+        }
     }
 
     #[test]

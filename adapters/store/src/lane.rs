@@ -11,13 +11,14 @@ use isobox_domain::content::ContentId;
 use isobox_domain::timestamp::Timestamp;
 use isobox_ports::StoreError;
 use isobox_store_format::commit::Commit;
-use isobox_store_format::dictionary::{Dictionary, find_dictionary};
+use isobox_store_format::dictionary::Dictionary;
 use isobox_store_format::entry::{EntryHeader, EntryKind, HEADER_LEN};
 use isobox_store_format::frame::Compressor;
 use isobox_store_format::limits::{LANES, MAX_COMMIT, MAX_PACK};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const BUFFER: usize = 256 * 1024;
@@ -62,7 +63,7 @@ pub(crate) struct Lane<'a> {
     /// What the current put appended; `None` where that is not all in the file that was there before, or too much to tell.
     appended: Option<Vec<(ContentId, u64, EntryKind)>>,
     /// The dictionary of the file, once it was looked for.
-    dictionary: Option<Option<Dictionary>>,
+    dictionary: Option<Option<Arc<Dictionary>>>,
     _lock: Lock,
 }
 
@@ -173,18 +174,23 @@ impl<'a> Lane<'a> {
             .entries(compressor)
             .and_then(|entries| entries.iter().try_for_each(|(header, stored)| self.push(header, stored)));
         begun.map_err(failed("append to lane", self.shown()))?;
-        self.dictionary = Some(Some(dictionary));
+        self.dictionary = Some(Some(Arc::new(dictionary)));
         Ok(())
     }
 
-    /// The dictionary of the file to which the next entry goes, if that has at most `length` bytes.
-    pub(crate) fn dictionary_for(&mut self, length: u64) -> Result<Option<&Dictionary>, StoreError> {
+    /// The dictionary of the file to which the next entry goes, if that has at most `length` bytes. `find` looks for it in a
+    /// file of which so many bytes count.
+    pub(crate) fn dictionary_for(
+        &mut self,
+        length: u64,
+        find: impl FnOnce(&File, u64) -> io::Result<Option<Arc<Dictionary>>>,
+    ) -> Result<Option<&Dictionary>, StoreError> {
         let found = self.make_room(length).and_then(|()| match self.dictionary.take() {
             Some(found) => Ok(found),
-            None => find_dictionary(&self.file, self.start),
+            None => find(&self.file, self.start),
         });
         let found = found.map_err(failed("read lane", self.shown()))?;
-        Ok(self.dictionary.insert(found).as_ref())
+        Ok(self.dictionary.insert(found).as_deref())
     }
 
     fn push(&mut self, header: &EntryHeader, stored: &[u8]) -> io::Result<()> {

@@ -4,6 +4,7 @@ use crate::dir::Access;
 use crate::staging::{SharedStaging, StagedLarge, hold};
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_store_format::entry::{Codec, EntryHeader, EntryKind, HEADER_LEN};
+use isobox_store_format::frame::Compressor;
 use isobox_store_format::limits::{FRAME_RAW, LARGE_FROM};
 use std::fs::File;
 use std::io::{self, Write};
@@ -51,7 +52,8 @@ impl LargeWriter {
 
     /// Writes the current piece out as a frame.
     pub(crate) fn write_piece(&mut self) -> io::Result<()> {
-        let frame = hold(&self.staging).frame(&self.piece)?;
+        // No compaction ever makes it shorter.
+        let frame = Compressor::lasting()?.frame(&self.piece)?;
         let at = HEADER_LEN as u64 + self.stored;
         self.file()?.write_all_at(&frame, at)?;
         self.stored += frame.len() as u64;

@@ -50,8 +50,7 @@ impl Shared {
             return self.read_member(id, location);
         }
         read_entry(&location.pack.open(&self.layout)?, id, location, |file| {
-            let mut recent = self.recent_dictionaries.lock().unwrap_or_else(PoisonError::into_inner);
-            recent.find(location.pack, file)
+            self.recent_dictionaries().find(location.pack, file)
         })
     }
 

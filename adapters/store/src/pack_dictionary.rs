@@ -2,7 +2,7 @@
 
 use crate::index::Pack;
 use isobox_domain::content::ContentId;
-use isobox_store_format::dictionary::{Dictionary, find_dictionary};
+use isobox_store_format::dictionary::{Beginning, Dictionary, find_dictionary};
 use isobox_store_format::entry::{Codec, EntryError, EntryHeader};
 use isobox_store_format::frame::decode_payload_with;
 use std::collections::VecDeque;
@@ -47,21 +47,37 @@ pub(crate) fn find_in(file: &File) -> io::Result<Option<Dictionary>> {
     find_dictionary(file, file.metadata()?.len())
 }
 
-/// Dictionaries of sealed packs, which stay as they are. That of a lane is looked for each time.
+/// Dictionaries of sealed packs, which stay as they are, and of the lane that was put into last: that one counts only while
+/// its file begins as it did, byte for byte.
 #[derive(Debug, Default)]
 pub(crate) struct RecentDictionaries {
     all: VecDeque<(ContentId, Option<Arc<Dictionary>>)>,
+    of_lane: Option<Beginning>,
 }
 
 impl RecentDictionaries {
     /// The dictionary of `pack`, which is open as `file`.
     pub(crate) fn find(&mut self, pack: Pack, file: &File) -> io::Result<Option<Arc<Dictionary>>> {
-        let look = || Ok::<_, io::Error>(find_in(file)?.map(Arc::new));
-        let Pack::Sealed(id) = pack else { return look() };
+        let Pack::Sealed(id) = pack else { return self.find_in_lane(file, file.metadata()?.len()) };
         let known = self.all.iter().position(|(of, _)| *of == id).and_then(|at| self.all.remove(at));
+        let look = || Ok::<_, io::Error>(find_in(file)?.map(Arc::new));
         let dictionary = known.map_or_else(look, |(_, dictionary)| Ok(dictionary))?;
         self.all.push_front((id, dictionary.clone()));
         self.all.truncate(KEPT);
         Ok(dictionary)
+    }
+
+    /// The dictionary of a lane, of which `length` bytes count.
+    pub(crate) fn find_in_lane(&mut self, file: &File, length: u64) -> io::Result<Option<Arc<Dictionary>>> {
+        if let Some(known) = &self.of_lane
+            && known.is_of(file, length)?
+        {
+            return Ok(Some(Arc::clone(known.dictionary())));
+        }
+        self.of_lane = Beginning::read(file, length)?;
+        match &self.of_lane {
+            Some(found) => Ok(Some(Arc::clone(found.dictionary()))),
+            None => Ok(find_dictionary(file, length)?.map(Arc::new)),
+        }
     }
 }

@@ -8,7 +8,6 @@ use crate::large_place::place_large;
 use crate::layout::Layout;
 use crate::locks::{lock_for_put, lock_lane, lock_record};
 use crate::object_reader::read_entry;
-use crate::pack_dictionary::find_in;
 use crate::room::give_back;
 use crate::staging::{REMEMBERED, StagedLarge, Staging, hold};
 use crate::steps::step;
@@ -207,7 +206,8 @@ impl<'a> Put<'a> {
     }
 
     fn add_record(&mut self, bytes: &[u8], reference: &ContentRef) -> Result<(), StoreError> {
-        let dictionary = self.lane.dictionary_for((HEADER_LEN + bytes.len()) as u64)?;
+        let find = |file: &_, length| self.store.recent_dictionaries().find_in_lane(file, length);
+        let dictionary = self.lane.dictionary_for((HEADER_LEN + bytes.len()) as u64, find)?;
         let entry = self.compressor.entry_with(EntryKind::Record, bytes, reference, dictionary);
         let (header, stored) = entry.map_err(failed("compress", "a record"))?;
         self.lane.append(&header, &stored, &header.id)
@@ -249,7 +249,9 @@ impl<'a> Put<'a> {
 
     fn read(&self, id: &ContentId, location: Location) -> io::Result<Result<Vec<u8>, Cause>> {
         match location.pack == Pack::Lane(self.lane.number()) && !location.is_member {
-            true => read_entry(self.lane.file(), id, location, |file| Ok(find_in(file)?.map(Arc::new))),
+            true => read_entry(self.lane.file(), id, location, |file| {
+                self.store.recent_dictionaries().find(location.pack, file)
+            }),
             false => self.store.read_object(id, location),
         }
     }

@@ -82,11 +82,6 @@ impl Staging {
         &self.large
     }
 
-    /// Compresses one piece of a large artifact.
-    pub(crate) fn frame(&mut self, raw: &[u8]) -> io::Result<Vec<u8>> {
-        self.compressor()?.frame(raw)
-    }
-
     /// Stages something small, whole.
     pub(crate) fn add_small(&mut self, raw: &[u8]) -> io::Result<ContentRef> {
         let reference = isobox_store_format::object::reference_to(raw);

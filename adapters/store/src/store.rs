@@ -26,7 +26,7 @@ pub(crate) struct Shared {
     pub(crate) layout: Layout,
     index: Mutex<Index>,
     pub(crate) recent_blocks: Mutex<RecentBlocks>,
-    pub(crate) recent_dictionaries: Mutex<RecentDictionaries>,
+    recent_dictionaries: Mutex<RecentDictionaries>,
     last_lane: AtomicU8,
 }
 
@@ -92,6 +92,11 @@ impl Shared {
     /// The index as it was last refreshed.
     pub(crate) fn known_index(&self) -> MutexGuard<'_, Index> {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Dictionaries that were read lately.
+    pub(crate) fn recent_dictionaries(&self) -> MutexGuard<'_, RecentDictionaries> {
+        self.recent_dictionaries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether `id` is known to be committed; if so, it is durable now: the one that did so may have been killed before
