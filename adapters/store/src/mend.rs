@@ -2,6 +2,7 @@
 
 mod large;
 mod pack;
+mod set_aside;
 mod staged;
 mod tail;
 
@@ -17,6 +18,7 @@ use crate::store::FsTaskStore;
 use isobox_domain::content::ContentId;
 use isobox_ports::{FindContent, MendMode, MendedFile, Mender, StoreError, StoreErrorKind};
 use isobox_store_format::entry::EntryKind;
+use set_aside::SetAside;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read};
@@ -33,6 +35,8 @@ impl Mender for FsTaskStore {
             MendMode::Look => None,
         };
         drop(self.shared.fresh_index()?);
+        let set_aside = SetAside::open(self)?;
+        let find = &|id: &ContentId| find(id).or_else(|| set_aside.find(id));
         let mut mended = self.mend_format(mode)?;
         mended.extend(self.mend_large(find, mode)?);
         let mut placed = HashSet::new();

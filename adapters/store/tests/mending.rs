@@ -9,6 +9,7 @@ use isobox_ports::contract::sample::{draft, noise, record};
 use isobox_ports::{Attempts, Content, MendMode, MendedFile, Mender, ObjectStore, RecordLog, Role, Verifier};
 use isobox_store::{FsTaskStore, hook_steps};
 use isobox_store_format::entry::{EntryHeader, EntryKind};
+use isobox_store_format::object::reference_to;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs;
@@ -237,4 +238,34 @@ fn many_damaged_entries_that_no_commit_follows_are_not_each_looked_for_anew() {
     assert_eq!(mended.iter().map(|file| file.lost.len()).sum::<usize>(), 200);
     assert!(looks.get() < 10, "{} looks", looks.get());
     assert_eq!(read(&store, &content.id), Some(b"output".to_vec()));
+}
+
+#[test]
+fn the_end_of_a_lane_that_was_cut_off_and_kept_serves_as_a_copy() {
+    let records = tempfile::tempdir().unwrap();
+    let store = FsTaskStore::create(records.path()).unwrap();
+    let outputs: Vec<_> = (1..4).map(|n| noise(n, 500)).collect();
+    let ids: Vec<_> = (1..).zip(&outputs).map(|(n, bytes)| support::publish_stdout(&store, n, bytes)).collect();
+    let [lane] = &files_in(records.path(), "lanes")[..] else { panic!("one lane") };
+    let whole = fs::read(lane).unwrap();
+    let (start, _) = support::objects(&whole)[0];
+    assert!(start > 0, "its dictionary is not in what was cut off");
+    let damaged = ids.iter().copied().chain(outputs.iter().map(|bytes| reference_to(bytes).id));
+    damaged.for_each(|id| support::damage(records.path(), &id));
+    let counts = |files: &[MendedFile]| match files {
+        [file] => (file.restored.len(), file.lost.len()),
+        _ => panic!("{files:?}"),
+    };
+    assert_eq!(counts(&store.mend(&|_| None, MendMode::Look).unwrap()), (0, 6));
+    fs::write(records.path().join("store/quarantine/lane-00.pack.00112233"), &whole[start..]).unwrap();
+    fs::write(records.path().join("store/quarantine/lane-01.pack.00112233"), "what no isobox wrote").unwrap();
+    assert_eq!(counts(&store.mend(&|_| None, MendMode::Look).unwrap()), (6, 0));
+    assert_eq!(counts(&store.mend(&|_| None, MendMode::Mend).unwrap()), (6, 0));
+    let store = open(records.path());
+    assert!(store.verify(Thoroughness::Deep, &|_| {}).unwrap().is_sound());
+    for (id, bytes) in ids.iter().zip(&outputs) {
+        let stdout = store.load(id).unwrap().expect("a record").artifacts.stdout.expect("an output");
+        assert!(read(&store, &stdout.id).as_ref() == Some(bytes));
+    }
+    assert_eq!(files_in(records.path(), "quarantine").len(), 3);
 }
