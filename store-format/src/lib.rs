@@ -6,6 +6,7 @@ pub mod below;
 pub mod block;
 mod cbor;
 pub mod change_set;
+mod checksums;
 pub mod commit;
 pub mod dictionary;
 pub mod entry;

@@ -1,6 +1,8 @@
 //! Going through a pack entry by entry, by lengths, and on past whatever is damaged.
 
+use crate::checksums::Checksums;
 use crate::entry::{EntryHeader, HEADER_LEN, MAGIC, Place};
+use crate::limits::MAX_ENTRIES;
 use std::io;
 
 /// Bytes that can be read at any place.
@@ -63,20 +65,39 @@ pub enum Found {
 const WINDOW: usize = 4096;
 const SEARCH_WINDOW: usize = 64 * 1024;
 
-/// Goes through the entries between two offsets of a file. Takes the same memory whatever it reads.
+/// Goes through the entries between two offsets of a file. Takes the same memory, and a time in proportion to its length,
+/// whatever it reads.
 #[derive(Debug)]
 pub struct Scanner<'a, R: ?Sized> {
     bytes: &'a R,
     at: u64,
     end: u64,
+    /// How much more is gone through one by one.
+    left: u64,
     window: Vec<u8>,
     window_at: u64,
+    search: Vec<u8>,
+    search_at: u64,
+    /// Of what follows the first damage, or a later one.
+    checksums: Option<Checksums>,
 }
 
 impl<'a, R: ReadAt + ?Sized> Scanner<'a, R> {
-    /// Scans from `start`, where an entry starts, to `end`.
+    /// Scans from `start`, where an entry starts, to `end`, however many entries there are.
     pub fn new(bytes: &'a R, start: u64, end: u64) -> Self {
-        Self { bytes, at: start, end, window: Vec::new(), window_at: start }
+        let (window, search) = (Vec::new(), Vec::new());
+        let (window_at, search_at) = (start, start);
+        Self { bytes, at: start, end, left: u64::MAX, window, window_at, search, search_at, checksums: None }
+    }
+
+    /// The same in a pack, of which no more than [`MAX_ENTRIES`] are gone through: what follows them is damage.
+    pub fn of_pack(bytes: &'a R, start: u64, end: u64) -> Self {
+        Self { left: MAX_ENTRIES, ..Self::new(bytes, start, end) }
+    }
+
+    /// Counts so many entries that were met otherwise, as in a block.
+    pub fn count(&mut self, entries: u64) {
+        self.left = self.left.saturating_sub(entries);
     }
 
     /// The next thing, or `None` at the end.
@@ -85,6 +106,11 @@ impl<'a, R: ReadAt + ?Sized> Scanner<'a, R> {
             return Ok(None);
         }
         let offset = self.at;
+        let Some(left) = self.left.checked_sub(1) else {
+            self.at = self.end;
+            return Ok(Some(Found::Damage { offset, end: self.end }));
+        };
+        self.left = left;
         if self.end - offset < HEADER_LEN as u64 {
             return self.end_short(offset).map(Some);
         }
@@ -115,6 +141,9 @@ impl<'a, R: ReadAt + ?Sized> Scanner<'a, R> {
     // Content may hold bytes that look like a header, so after damage only an entry with a right payload counts: such
     // a one cannot reach beyond the content that imitates it.
     fn resynchronise(&mut self, damaged: u64) -> io::Result<Found> {
+        if self.checksums.as_ref().is_none_or(|known| damaged > known.end()) {
+            self.checksums = Some(Checksums::from(damaged));
+        }
         let mut candidate = damaged + 1;
         loop {
             candidate = self.find_magic(candidate)?.unwrap_or(self.end);
@@ -136,33 +165,37 @@ impl<'a, R: ReadAt + ?Sized> Scanner<'a, R> {
         }
     }
 
-    fn has_payload(&self, offset: u64, header: &EntryHeader) -> io::Result<bool> {
-        let mut at = offset + HEADER_LEN as u64;
-        let end = offset + header.entry_length();
-        let mut buffer = search_buffer(end - at);
-        let mut crc = 0;
-        while at < end {
-            let length = (end - at).min(SEARCH_WINDOW as u64) as usize;
-            read_exact_at(self.bytes, &mut buffer[..length], at)?;
-            crc = crc32c::crc32c_append(crc, &buffer[..length]);
-            at += length as u64;
-        }
-        Ok(crc == header.payload_crc)
+    // Thousands of candidates may say that the same mebibyte is their payload.
+    fn has_payload(&mut self, offset: u64, header: &EntryHeader) -> io::Result<bool> {
+        let payload = offset + HEADER_LEN as u64..offset + header.entry_length();
+        let bytes = self.bytes;
+        let checksums = self.checksums.get_or_insert_with(|| Checksums::from(offset));
+        Ok(checksums.of(bytes, payload)? == header.payload_crc)
     }
 
-    fn find_magic(&self, from: u64) -> io::Result<Option<u64>> {
-        let mut buffer = search_buffer(self.end.saturating_sub(from));
+    fn find_magic(&mut self, from: u64) -> io::Result<Option<u64>> {
         let mut at = from;
         while at + MAGIC.len() as u64 <= self.end {
-            let length = (self.end - at).min(SEARCH_WINDOW as u64) as usize;
-            read_exact_at(self.bytes, &mut buffer[..length], at)?;
-            if let Some(found) = buffer[..length].windows(MAGIC.len()).position(|window| window == MAGIC) {
+            let searched = self.searched_from(at)?;
+            if let Some(found) = searched.windows(MAGIC.len()).position(|window| window == MAGIC) {
                 return Ok(Some(at + found as u64));
             }
             // The last bytes may be the start of a magic that goes on in the next window.
-            at += (length - (MAGIC.len() - 1)) as u64;
+            at += (searched.len() - (MAGIC.len() - 1)) as u64;
         }
         Ok(None)
+    }
+
+    /// At least as many bytes from `at` on as a magic has, which are there.
+    fn searched_from(&mut self, at: u64) -> io::Result<&[u8]> {
+        let known = at.checked_sub(self.search_at).and_then(|skip| self.search.len().checked_sub(skip as usize));
+        if known.is_none_or(|known| known < MAGIC.len()) {
+            let length = (self.end - at).min(SEARCH_WINDOW as u64) as usize;
+            self.search.resize(length, 0);
+            self.search_at = at;
+            read_exact_at(self.bytes, &mut self.search, at)?;
+        }
+        Ok(&self.search[(at - self.search_at) as usize..])
     }
 
     fn header_at(&mut self, offset: u64) -> io::Result<[u8; HEADER_LEN]> {
@@ -181,12 +214,6 @@ impl<'a, R: ReadAt + ?Sized> Scanner<'a, R> {
         let at = usize::try_from(offset.checked_sub(self.window_at)?).ok()?;
         self.window.get(at..at.checked_add(HEADER_LEN)?)?.try_into().ok()
     }
-}
-
-/// To go through so many bytes window by window: content may hold thousands of candidates, most of them short.
-fn search_buffer(length: u64) -> Vec<u8> {
-    // At most `SEARCH_WINDOW`.
-    vec![0; length.min(SEARCH_WINDOW as u64) as usize]
 }
 
 /// Fills `buffer` from `offset` on; an end before that is an error.
@@ -244,6 +271,64 @@ mod tests {
                 assert_eq!(entries(&scan(&flipped)), expected);
             }
         }
+    }
+
+    /// Bytes that count how many of them were read.
+    struct Counted<'a>(&'a [u8], std::cell::Cell<u64>);
+
+    impl ReadAt for Counted<'_> {
+        fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+            self.1.set(self.1.get() + buffer.len() as u64);
+            self.0.read_at(buffer, offset)
+        }
+    }
+
+    fn header_of(payload: &[u8], stored_length: u64, payload_crc: u32) -> EntryHeader {
+        let header = EntryHeader::raw(EntryKind::Artifact, payload);
+        EntryHeader { raw_length: stored_length, stored_length, payload_crc, ..header }
+    }
+
+    #[test]
+    fn content_that_is_full_of_headers_takes_a_time_in_proportion_to_its_length() {
+        let fake = header_of(b"", 1 << 20, 1).encode();
+        let mut bytes = vec![0; HEADER_LEN];
+        (0..2 << 14).for_each(|_| bytes.extend(fake));
+        let (after, _) = pack(&[b"after"]);
+        let end = bytes.len() as u64;
+        bytes.extend(after);
+        let counted = Counted(&bytes, Default::default());
+        let mut scanner = Scanner::new(&counted, 0, bytes.len() as u64);
+        assert_eq!(scanner.find_next().unwrap(), Some(Found::Damage { offset: 0, end }));
+        assert!(matches!(scanner.find_next().unwrap(), Some(Found::Entry { offset, .. }) if offset == end));
+        let times = counted.1.get() / bytes.len() as u64;
+        assert!(times < 32, "each byte was read {times} times");
+    }
+
+    #[test]
+    fn damage_after_damage_takes_a_time_in_proportion_to_its_length() {
+        let (mut bytes, sound) = (Vec::new(), header_of(b"", 0, 0).encode());
+        let fake = header_of(b"", 1 << 20, 1).encode();
+        (0..1 << 14).for_each(|_| bytes.extend([&[0][..], &fake, &sound].concat()));
+        bytes.extend(vec![0; 1 << 20]);
+        let counted = Counted(&bytes, Default::default());
+        let mut scanner = Scanner::new(&counted, 0, bytes.len() as u64);
+        let found: Vec<_> = std::iter::from_fn(|| scanner.find_next().unwrap()).collect();
+        assert_eq!(entries(&found).len(), 1 << 14);
+        let times = counted.1.get() / bytes.len() as u64;
+        assert!(times < 64, "each byte was read {times} times");
+    }
+
+    #[test]
+    fn what_follows_the_most_entries_that_a_pack_may_have_is_damage() {
+        let bytes = header_of(b"", 0, 0).encode().repeat(MAX_ENTRIES as usize + 2);
+        let length = bytes.len() as u64;
+        let mut scanner = Scanner::of_pack(bytes.as_slice(), 0, length);
+        let found: Vec<_> = std::iter::from_fn(|| scanner.find_next().unwrap()).collect();
+        let damage = Found::Damage { offset: MAX_ENTRIES * HEADER_LEN as u64, end: length };
+        assert_eq!((found.len() as u64, found.last()), (MAX_ENTRIES + 1, Some(&damage)));
+        let mut scanner = Scanner::new(bytes.as_slice(), 0, length);
+        let found = std::iter::from_fn(|| scanner.find_next().unwrap());
+        assert_eq!(found.count() as u64, MAX_ENTRIES + 2);
     }
 
     #[test]

@@ -22,8 +22,9 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const BUFFER: usize = 256 * 1024;
-/// A lane of so many entries is sealed, however short it is: going through a pack without a table takes memory for each.
-const MAX_ENTRIES: u64 = 1 << 17;
+/// A lane of so many entries, not counting COMMITs, is sealed, however short it is: going through a pack without a table takes
+/// memory for each. With a COMMIT for each of them it is well below what a pack may have.
+const MOST_ENTRIES: u64 = 1 << 16;
 /// So many entries of a put are told to the index; with more it goes through the lane.
 const MOST_TOLD: usize = 1024;
 /// What the longest COMMIT takes in a lane, in bytes.
@@ -125,7 +126,7 @@ impl<'a> Lane<'a> {
             }
             Tail::Unwritten { .. } | Tail::Damaged { .. } => return self.seal().map(drop),
         }
-        let is_long = self.end + expected + COMMIT_ROOM > MAX_PACK || self.entries >= MAX_ENTRIES;
+        let is_long = self.end + expected + COMMIT_ROOM > MAX_PACK || self.entries >= MOST_ENTRIES;
         if self.end > 0 && is_long { self.seal().map(drop) } else { Ok(()) }
     }
 
@@ -157,7 +158,7 @@ impl<'a> Lane<'a> {
     /// Makes sure that the next entry, of at most `length` bytes, has room. Room for the COMMIT is always left, so that it
     /// never has to go to a pack of its own.
     fn make_room(&mut self, length: u64) -> io::Result<()> {
-        if self.end > 0 && (self.end + length + COMMIT_ROOM > MAX_PACK || self.entries >= MAX_ENTRIES) {
+        if self.end > 0 && (self.end + length + COMMIT_ROOM > MAX_PACK || self.entries >= MOST_ENTRIES) {
             let id = self.seal()?;
             self.sealed.push(id);
         }

@@ -155,7 +155,7 @@ fn entry_at(file: &File, store: StoreId, offset: u64, header: &EntryHeader) -> i
 
 fn scan_tail(file: &File, store: StoreId, range: Range<u64>) -> io::Result<Tail> {
     let length = range.end;
-    let mut scanner = Scanner::new(file, range.start, length);
+    let mut scanner = Scanner::of_pack(file, range.start, length);
     let (mut last, mut end) = (None, range.start);
     let mut behind = Behind::default();
     while let Some(found) = scanner.find_next()? {

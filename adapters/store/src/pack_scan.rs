@@ -57,7 +57,13 @@ pub(crate) struct PackScan<'a> {
 impl<'a> PackScan<'a> {
     /// Scans what lies between two offsets.
     pub(crate) fn new(store: StoreId, pack: Pack, file: &'a File, start: u64, end: u64) -> Self {
-        Self { store, pack, file, scanner: Scanner::new(file, start, end), is_certain: true }
+        Self { store, pack, file, scanner: Scanner::of_pack(file, start, end), is_certain: true }
+    }
+
+    /// The same of a pack of which so many entries are known already.
+    pub(crate) fn after(mut self, known: usize) -> Self {
+        self.scanner.count(known as u64);
+        self
     }
 
     /// The next thing of interest.
@@ -97,11 +103,12 @@ impl<'a> PackScan<'a> {
         Ok(Some(large.map_or(damage, |large| Step::Entry(large.id, location))))
     }
 
-    fn block(&self, offset: u64, header: &EntryHeader) -> io::Result<Step> {
-        Ok(match read_table(self.file, offset, header)? {
-            Some(members) => Step::Block { offset, members, is_certain: self.is_certain },
-            None => Step::Damage { offset, end: offset + header.entry_length() },
-        })
+    fn block(&mut self, offset: u64, header: &EntryHeader) -> io::Result<Step> {
+        let Some(members) = read_table(self.file, offset, header)? else {
+            return Ok(Step::Damage { offset, end: offset + header.entry_length() });
+        };
+        self.scanner.count(members.len() as u64);
+        Ok(Step::Block { offset, members, is_certain: self.is_certain })
     }
 
     fn commit(&mut self, offset: u64, header: &EntryHeader) -> io::Result<Step> {

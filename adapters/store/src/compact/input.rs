@@ -7,6 +7,7 @@ use crate::store::Shared;
 use isobox_domain::content::ContentId;
 use isobox_store_format::entry::{EntryHeader, Place};
 use isobox_store_format::frame::decode_payload;
+use isobox_store_format::limits::MAX_ENTRIES;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
@@ -57,7 +58,10 @@ impl Input {
                 }
                 Step::Commit { commit, offset, .. } => {
                     input.objects.append(&mut uncommitted);
-                    input.roles.extend(commit.children.iter().map(|child| (child.reference.id, child.role)));
+                    // No pack has more objects than that, so more of them can only be those of others.
+                    if input.roles.len() < MAX_ENTRIES as usize {
+                        input.roles.extend(commit.children.iter().map(|child| (child.reference.id, child.role)));
+                    }
                     input.commits.push(offset);
                 }
             }

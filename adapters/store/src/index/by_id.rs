@@ -2,7 +2,7 @@
 
 use super::contents::{Found, location};
 use super::source::scan_whole;
-use super::table::EntryReader;
+use super::table_reader::EntryReader;
 use super::{Location, Pack};
 use crate::layout::Layout;
 use isobox_domain::content::ContentId;

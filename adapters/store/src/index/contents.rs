@@ -25,6 +25,9 @@ pub(super) struct Found {
     pub(super) is_member: bool,
 }
 
+/// What was met, where, and how.
+type Met = (ContentId, u64, Found);
+
 /// What one put appended to a lane, from its first entry to the end of its COMMIT.
 #[derive(Debug)]
 pub(crate) struct Appended {
@@ -69,11 +72,14 @@ impl Contents {
         };
         // The tail of a lane is scanned again until a COMMIT follows it, so its damage is not settled either.
         self.damage.retain(|damage| damage.end <= start);
-        let mut scan = PackScan::new(store, pack, file, start, length);
+        let known = self.entries.len() + self.rows.len() + self.events.len() + self.damage.len();
+        let mut scan = PackScan::new(store, pack, file, start, length).after(known);
         let mut loose = Vec::new();
         while let Some(step) = scan.find_next()? {
             match step {
-                Step::Entry(id, location) => loose.push((id, location)),
+                Step::Entry(id, Location { offset, kind, is_certain, is_member, .. }) => {
+                    loose.push((id, offset, Found { kind, is_certain, is_loose: false, is_member }));
+                }
                 // Only compaction writes blocks, of what was committed before.
                 Step::Block { offset, members, is_certain, .. } => {
                     for member in members {
@@ -154,16 +160,15 @@ impl Contents {
         self.events.range((*subject, least)..=(*subject, most)).map(|(_, event)| *event).collect()
     }
 
-    fn admit(&mut self, entries: &mut Vec<(ContentId, Location)>, settle: impl Fn(Found) -> Found) {
-        for (id, location) in entries.drain(..) {
-            let Location { kind, is_certain, is_member, offset, .. } = location;
-            self.entries.insert((id, offset), settle(Found { kind, is_certain, is_loose: false, is_member }));
+    fn admit(&mut self, entries: &mut Vec<Met>, settle: impl Fn(Found) -> Found) {
+        for (id, offset, found) in entries.drain(..) {
+            self.entries.insert((id, offset), settle(found));
         }
     }
 
     // What stands before damage may have been committed there. It is read, but never taken for stored already.
-    fn rescue(&mut self, loose: &mut Vec<(ContentId, Location)>) -> Option<ContentId> {
-        let record = loose.iter().rfind(|(_, location)| location.kind == EntryKind::Record).map(|(id, _)| *id);
+    fn rescue(&mut self, loose: &mut Vec<Met>) -> Option<ContentId> {
+        let record = loose.iter().rfind(|(.., found)| found.kind == EntryKind::Record).map(|(id, ..)| *id);
         self.admit(loose, |found| Found { is_certain: false, ..found });
         record
     }

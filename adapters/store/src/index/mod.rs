@@ -14,6 +14,8 @@ mod snapshot;
 mod source;
 mod table;
 mod table_files;
+mod table_reader;
+mod table_writer;
 
 pub(crate) use by_id::ById;
 pub(crate) use contents::Appended;

@@ -4,7 +4,7 @@ use crate::dir::Dir;
 use isobox_store_format::entry::crc_append;
 use isobox_store_format::scan::read_exact_at;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
@@ -12,17 +12,46 @@ const PAGE: usize = 4096;
 const CRC: usize = 4;
 const BODY: usize = PAGE - CRC;
 
-/// Cuts `bytes` into pages.
-pub(super) fn to_pages(bytes: &[u8]) -> Vec<u8> {
-    let mut pages = Vec::with_capacity(bytes.len().div_ceil(BODY) * PAGE);
-    for body in bytes.chunks(BODY) {
-        let start = pages.len();
-        pages.extend_from_slice(body);
-        pages.resize(start + BODY, 0);
-        let crc = crc_append(0, &pages[start..]);
-        pages.extend(crc.to_le_bytes());
+/// Writes pages, whose bodies are what it is given.
+pub(super) struct PageWriter<W> {
+    to: W,
+    body: Vec<u8>,
+}
+
+impl<W: Write> PageWriter<W> {
+    pub(super) fn new(to: W) -> Self {
+        Self { to, body: Vec::with_capacity(PAGE) }
     }
-    pages
+
+    /// Adds bytes to the file.
+    pub(super) fn add(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let (now, later) = bytes.split_at(bytes.len().min(BODY - self.body.len()));
+            self.body.extend_from_slice(now);
+            if self.body.len() == BODY {
+                self.turn()?;
+            }
+            bytes = later;
+        }
+        Ok(())
+    }
+
+    /// Ends the file.
+    pub(super) fn finish(mut self) -> io::Result<()> {
+        if !self.body.is_empty() {
+            self.body.resize(BODY, 0);
+            self.turn()?;
+        }
+        self.to.flush()
+    }
+
+    fn turn(&mut self) -> io::Result<()> {
+        let crc = crc_append(0, &self.body);
+        self.body.extend(crc.to_le_bytes());
+        self.to.write_all(&self.body)?;
+        self.body.clear();
+        Ok(())
+    }
 }
 
 /// A paged file that is kept open, or opened whenever a page of it is read: a process has a limited number of descriptors.

@@ -1,7 +1,7 @@
 //! The records of one lane or pack, from either end.
 
 use super::source::scan_whole;
-use super::table::RowReader;
+use super::table_reader::RowReader;
 use super::{Pack, Row};
 use crate::layout::Layout;
 use isobox_domain::listing::Direction;

@@ -5,8 +5,9 @@ use super::contents::{Appended, Contents};
 use super::event_filter::EventFilter;
 use super::noted::Noted;
 use super::rows::Rows;
-use super::table::{self, Table};
+use super::table::Table;
 use super::table_files::{find_table, open_table, write_table};
+use super::table_writer::encode;
 use super::{ChainEnd, Damage, Location, Pack, Row, readable};
 use crate::dir::is_no_file;
 use crate::lane_tail::commit_ending_at;
@@ -284,7 +285,7 @@ impl Source {
             Pack::Lane(_) => (self.contents.end, self.contents.last),
         };
         let Some(belongs_to) = belongs_to else { return Ok(()) };
-        write_table(layout, self.pack, &table::encode(&self.contents, covered, &belongs_to))?;
+        write_table(layout, self.pack, |to| encode(&self.contents, covered, &belongs_to, to))?;
         let Some(table) = open_table(layout, self.pack, self.keep)? else { return Ok(()) };
         self.contents = contents_behind(Some(&table));
         self.table = Some(table);

@@ -9,9 +9,12 @@ use crate::lane_tail::commit_ending_at;
 use crate::layout::Layout;
 use crate::random::random_name;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, BufWriter};
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
+
+/// So many bytes of a table are written at once.
+const WRITTEN_AT_ONCE: usize = 1 << 16;
 
 /// The table of a lane or pack, if it has a sound one that is of `file`.
 pub(super) fn find_table(
@@ -57,12 +60,17 @@ fn find_paged(dir: &Arc<Dir>, name: String, keep: Keep) -> io::Result<Option<Pag
     }))
 }
 
-/// Puts a table in its place, whole.
-pub(super) fn write_table(layout: &Layout, pack: Pack, bytes: &[u8]) -> io::Result<()> {
+/// Puts the table that `write` writes in its place, whole.
+pub(super) fn write_table(
+    layout: &Layout,
+    pack: Pack,
+    write: impl FnOnce(BufWriter<File>) -> io::Result<()>,
+) -> io::Result<()> {
     layout.root.make_dir("cache")?;
     let cache = layout.root.dir("cache")?;
     let name = format!("new-{}", random_name()?);
-    let written = cache.file(&name, Access::CreateNew).and_then(|mut file| file.write_all(bytes));
+    let written =
+        cache.file(&name, Access::CreateNew).and_then(|file| write(BufWriter::with_capacity(WRITTEN_AT_ONCE, file)));
     let placed = written.and_then(|()| match pack {
         Pack::Sealed(id) => cache.rename(&name, &layout.packs, &format!("{}.idx", id.to_hex())),
         Pack::Lane(lane) => cache.rename(&name, &cache, &lane_table_name(lane)),

@@ -69,7 +69,7 @@ impl FsTaskStore {
         let shown = pack.shown(&self.shared.layout).to_string();
         let read = failed("read", &shown);
         let Some(file) = self.open_pack(pack)? else { return Ok(()) };
-        let mut scanner = Scanner::new(&file, 0, self.end_to_read(pack, &file).map_err(&read)?);
+        let mut scanner = Scanner::of_pack(&file, 0, self.end_to_read(pack, &file).map_err(&read)?);
         while let Some(next) = scanner.find_next().map_err(&read)? {
             let Found::Entry { offset, header } = next else { continue };
             if header.kind != EntryKind::Large {

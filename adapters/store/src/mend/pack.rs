@@ -100,7 +100,7 @@ impl FsTaskStore {
 
     fn damaged_entries(&self, file: &File, pack: Pack, find: FindContent<'_>) -> io::Result<Damaged> {
         let mut damaged = Damaged::default();
-        let mut scanner = Scanner::new(file, 0, self.end_to_read(pack, file)?);
+        let mut scanner = Scanner::of_pack(file, 0, self.end_to_read(pack, file)?);
         let mut compressors = Compressors::new()?;
         while let Some(found) = scanner.find_next()? {
             let Found::Entry { offset, header } = found else { continue };

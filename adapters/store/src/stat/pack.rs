@@ -13,6 +13,7 @@ use isobox_store_format::block::{Member, encoded_table_length};
 use isobox_store_format::commit::{Commit, Committed};
 use isobox_store_format::entry::{EntryHeader, EntryKind, HEADER_LEN};
 use isobox_store_format::event::decode_event;
+use isobox_store_format::limits::MAX_ENTRIES;
 use isobox_store_format::record::ChildRole;
 use isobox_store_format::scan::{Found, Scanner};
 use std::collections::HashMap;
@@ -54,10 +55,12 @@ impl<'a> PackStat<'a> {
     pub(super) fn run(mut self, length: u64, advance: &dyn Fn(u64)) -> io::Result<()> {
         let Extent { pack, settled_end, is_whole, .. } = self.extent;
         let end = if matches!(pack, Pack::Lane(_)) { settled_end.min(length) } else { length };
-        let mut scanner = Scanner::new(self.file, 0, end);
+        let mut scanner = Scanner::of_pack(self.file, 0, end);
         let mut steps = 0u64;
         while let Some(step) = scanner.find_next()? {
+            let known = self.members.len();
             let reached = self.step(step)?;
+            scanner.count((self.members.len() - known) as u64);
             steps += 1;
             if steps.is_multiple_of(TELL_EVERY) {
                 advance(reached);
@@ -123,7 +126,8 @@ impl<'a> PackStat<'a> {
             self.count_referred(&commit, &mut classes);
         }
         self.settle(|header| classes.get(&header.id).copied().unwrap_or(Class::There(ContentKind::File)));
-        if self.extent.has_blocks {
+        // No pack has more objects than that, so more of them can only be those of others.
+        if self.extent.has_blocks && self.classes.len() < MAX_ENTRIES as usize {
             self.classes.extend(classes);
         }
         self.found.add(ContentKind::Commit, header.raw_length, header.stored_length);

@@ -54,7 +54,7 @@ impl<'a> PackCheck<'a> {
         let read = failed("read", &shown);
         let length = readable(self.file.metadata().map_err(&read)?.len());
         let end = self.end_to_read(length).map_err(&read)?;
-        let mut scanner = Scanner::new(self.file, 0, end);
+        let mut scanner = Scanner::of_pack(self.file, 0, end);
         let mut told = 0;
         while let Some(found) = scanner.find_next().map_err(&read)? {
             let end = self.step(found)?;
