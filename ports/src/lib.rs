@@ -21,6 +21,7 @@ mod exports;
 mod exposed;
 mod file_error;
 mod headway;
+mod held_memory;
 mod host_probe;
 mod installation;
 mod listings;
@@ -63,6 +64,7 @@ pub use exports::{Export, ExportError, ExportFile, ExportFiles, Exports, Replaci
 pub use exposed::{Access, Exposed, Layered, Place, Program, Shown};
 pub use file_error::FileError;
 pub use headway::{Headway, Stand};
+pub use held_memory::{FoundAgain, HeldMemory};
 pub use host_probe::HostProbe;
 pub use installation::{FetchRelease, Installation};
 pub use listings::{Entries, Listing, Listings};

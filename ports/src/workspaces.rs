@@ -40,7 +40,7 @@ pub struct Overlay {
     /// How it is mounted.
     pub kind: OverlayKind,
     /// If `upper` and `work` are not on disk: the backend makes them on a file system in memory of this size, at `place`.
-    /// For limits on what a Task may write: until there are any, no Workspace of a Task is in memory.
+    /// For limits on what a Task may write.
     pub memory: Option<MemorySize>,
 }
 

@@ -1,6 +1,6 @@
 //! Promise: when isobox ends, however it ends, the workload's whole tree is gone, and a later start finishes the record.
 
-use isobox_tests::{Case, outcome};
+use isobox_tests::{Case, ignored, outcome};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
@@ -16,6 +16,7 @@ isobox_tests::promises! {
     ],
     containing: [
         a_thousand_daemons_are_gone_when_the_command_returns,
+        what_a_killed_isobox_had_in_memory_is_in_the_record_that_a_later_start_makes,
     ],
     host: [
         the_host_backend_says_that_its_tree_is_held_only_in_part,
@@ -98,6 +99,50 @@ fn a_killed_isobox_takes_the_tree_with_it_and_a_later_start_finishes_the_record(
     assert_eq!(cat.stdout, "hello\nchange\n", "{cat:?}");
     assert_eq!(case.project.isobox(&["logs", &id]).stdout, "said\n");
     assert_eq!(case.project.workspaces().len(), 0);
+}
+
+fn what_a_killed_isobox_had_in_memory_is_in_the_record_that_a_later_start_makes(case: &Case) {
+    let limited = |script| {
+        let flags = ["run", "--backend", case.backend.name(), "--limit", "disk=4MiB", "--", "sh", "-c", script];
+        case.project.isobox_command(&flags)
+    };
+    let tried = case.output(limited("true"));
+    assert_eq!(tried.code, 0, "{tried:?}");
+    if case.record()["effective_policy"]["limits"]["disk"]["status"] != "enforced" {
+        return ignored("what a killed isobox had in memory", &tried.stderr);
+    }
+    // Of what is over, nothing is held.
+    assert_eq!(holders(case), 0);
+    let script = "echo change >> README.md; rm src/main.rs; mkdir made; echo more > made/more; echo said; sleep 31540";
+    let mut child = limited(script).stdout(Stdio::piped()).spawn().expect("start");
+    let mut said = [0; 5];
+    child.stdout.as_mut().expect("a pipe").read_exact(&mut said).expect("what was said");
+    assert_eq!(holders(case), 1);
+    child.kill().expect("kill");
+    child.wait().expect("wait");
+    let next = case.run_well("true");
+    let list = case.project.isobox(&["list", "--json"]).stdout;
+    let list: serde_json::Value = serde_json::from_str(&list).expect("a document");
+    let interrupted = list["tasks"].as_array().expect("tasks").iter().find(|task| task["outcome"] == "interruption");
+    let id =
+        interrupted.unwrap_or_else(|| panic!("no interruption: {next:?}"))["id"].as_str().expect("an id").to_owned();
+    let cat = |path: &str| case.project.isobox(&["cat", &format!("{id}:{path}")]).stdout;
+    assert_eq!([cat("README.md"), cat("made/more")], ["hello\nchange\n", "more\n"]);
+    assert!(case.project.isobox(&["diff", &id]).stdout.contains("deleted file mode 100644"));
+    assert_eq!(case.project.workspaces().len(), 0, "{next:?}");
+    assert!(within(Duration::from_secs(10), || holders(case) == 0), "the holder is left");
+}
+
+/// Processes that hold what is written in memory to Workspaces of this case.
+fn holders(case: &Case) -> usize {
+    let home = case.project.home();
+    let is_holder = |process: &std::path::Path| {
+        let names = fs::read(process.join("cmdline")).is_ok_and(|line| line.starts_with(b"isobox-holder\0"));
+        let held = fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
+        names && held.filter_map(|fd| fs::read_link(fd.path()).ok()).any(|path| path.starts_with(&home))
+    };
+    let processes = fs::read_dir("/proc").expect("/proc").flatten();
+    processes.filter(|process| is_holder(&process.path())).count()
 }
 
 fn a_thousand_daemons_are_gone_when_the_command_returns(case: &Case) {

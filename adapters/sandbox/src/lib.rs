@@ -11,6 +11,7 @@ mod claims;
 mod descriptors;
 mod environment;
 mod filter;
+mod holder;
 mod host;
 mod landlock;
 mod layout;
@@ -32,6 +33,7 @@ mod view;
 
 pub use bubblewrap::BubblewrapBackend;
 pub use descriptors::close_on_exec_from;
+pub use holder::Holders;
 pub use host::HostBackend;
 pub use landlock::LandlockBackend;
 pub use probe::{BackendsProbe, SandboxProbe};

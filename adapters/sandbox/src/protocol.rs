@@ -22,7 +22,10 @@ pub(crate) const STAGE_NAME: &str = "isobox-stage";
 /// The name by which a program knows that it is to mount an overlay and then to become another program.
 pub(crate) const MOUNTER_NAME: &str = "isobox-mounter";
 
-/// Where the Stage finds its end of the socket, and a mounter before it.
+/// The name by which a program knows that it is to hold what was written in memory.
+pub(crate) const HOLDER_NAME: &str = "isobox-holder";
+
+/// Where the Stage finds its end of the socket, and a mounter before it, or a holder.
 pub(crate) const CONTROL_FD: RawFd = 3;
 
 /// Where the Stage finds its plan.

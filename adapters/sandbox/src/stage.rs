@@ -7,6 +7,7 @@ pub(crate) mod attacks;
 mod confinement;
 pub(crate) mod devices;
 pub(crate) mod enclosure;
+mod holder;
 pub(crate) mod mounter;
 mod terminal;
 mod tree;
@@ -33,7 +34,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use workload::Started;
 
-/// Becomes the Stage, the mounter that there is before one, or a workload that attacks its Sandbox, if this process was started
+/// Becomes the Stage, the mounter that there is before one, a holder of what is written in memory, or a workload that attacks its Sandbox, if this process was started
 /// as such, and then never returns.
 ///
 /// Called first thing in `main`, before any thread. A process is a Stage if its first argument (its name) ends in
@@ -43,6 +44,7 @@ pub fn enter_if_asked() {
     let outcome = match mounter::is_asked() {
         Some(told_at) => mounter::run(told_at),
         None if is_asked() => run(),
+        None if holder::is_asked() => holder::run(),
         None => return,
     };
     let failure = match outcome {

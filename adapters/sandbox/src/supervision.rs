@@ -7,6 +7,7 @@ mod streams;
 
 pub(crate) use start::{Recipe, io_error, reason_of, start, try_out};
 
+use crate::holder::Holder;
 use crate::limits::{Force, Watched};
 use crate::protocol::{Channel, Message, Report};
 use crate::removal::PrivateDirectory;
@@ -17,8 +18,7 @@ use isobox_ports::{Cause, EndCause, Ending, Overlay, Sandbox, Streams, Supervisi
 use nix::poll::{PollFd, PollFlags, poll};
 use nix::sys::signal::{Signal, raise};
 use nix::unistd::Pid;
-use process::Child;
-pub(crate) use process::PidHandle;
+pub(crate) use process::{Child, PidHandle};
 use signals::{EndingSignals, Wish};
 use std::fs::File;
 use std::io;
@@ -44,6 +44,8 @@ pub(crate) struct RunningSandbox {
     mount: WorkspaceMount,
     /// Keeps what was written in memory, which nothing else does once every process is dead.
     written: Option<OwnedFd>,
+    /// Keeps the same should isobox be killed, until the Workspace is removed.
+    holder: Option<Holder>,
     /// Directories of the Workspace that are only places for something, the innermost first.
     made: Vec<PathBuf>,
     /// Removed when every process is dead. The stage removes it, too, for isobox may be killed.
@@ -189,6 +191,14 @@ impl RunningSandbox {
         let limits = self.limits.insert(Watched::of(force));
         limits.begin(&self.control, &self.stage, stage, self.written.as_ref())?;
         Ok(limits.reports())
+    }
+
+    /// Has what is written in memory held by a process that outlives this one.
+    fn hold_written(&mut self) -> io::Result<()> {
+        if let (WorkspaceMount::Overlay(overlay), Some(written)) = (&self.mount, &self.written) {
+            self.holder = Some(Holder::start(written, &self.stage, &overlay.place)?);
+        }
+        Ok(())
     }
 
     fn usage(&self, usage: ResourceUsage) -> ResourceUsage {

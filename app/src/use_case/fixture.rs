@@ -16,7 +16,7 @@ use isobox_domain::source::WorkspaceSource;
 use isobox_domain::timestamp::Timestamp;
 use isobox_ports::fake::{
     CountingStopwatch, CountingTaskIds, DirectoryWorkspaces, Files, FixedClock, InMemoryRepository, InMemoryStore,
-    NoDependencyCaches, Performance, Scene, ScriptedBackend, ScriptedProber,
+    NoDependencyCaches, NothingHeld, Performance, Scene, ScriptedBackend, ScriptedProber,
 };
 use isobox_ports::{Attempts, OverlayKind, RecordLog, RuntimeBackend};
 use std::cell::{Cell, RefCell};
@@ -126,6 +126,7 @@ impl World {
     pub(crate) fn recover(&self) {
         let ports = recover::Ports {
             workspaces: &self.workspaces,
+            held: &NothingHeld,
             attempts: &self.store,
             records: &self.store,
             objects: &self.store.inner,

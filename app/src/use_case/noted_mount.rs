@@ -21,7 +21,7 @@ pub(crate) fn encode(mount: &WorkspaceMount) -> Vec<u8> {
     [kind, written].into_iter().chain(paths).collect()
 }
 
-/// What was noted; `None` if it is nothing of the kind. The size of what was in memory is not kept: it is gone.
+/// What was noted; `None` if it is nothing of the kind. The size of what is in memory is not kept: nothing is mounted again.
 pub(crate) fn decode(noted: &[u8]) -> Option<WorkspaceMount> {
     let (kind, rest) = match noted.split_first()? {
         (b'P', rest) => (OverlayKind::Privileged, rest),

@@ -1,6 +1,6 @@
 //! Finishes what killed starts left: their attempts become records, their Workspaces go.
 
-use crate::failure::{Failure, one_line};
+use crate::failure::{Failure, FailureKind, one_line};
 use crate::use_case::attempt::{self, Progress, Tell};
 use crate::use_case::disposal::{self, Launched, dispose, retain};
 use crate::use_case::view;
@@ -9,13 +9,15 @@ use isobox_domain::policy::ViewLimit;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
 use isobox_domain::v1::is_imported;
 use isobox_ports::{
-    Attempt, Attempts, Clock, ObjectStore, Publishing, RecordLog, Role, StoreError, StoreErrorKind, Views, Workspaces,
+    Attempt, Attempts, Cause, Clock, HeldMemory, ObjectStore, Publishing, RecordLog, Role, StoreError, StoreErrorKind,
+    Views, Workspaces,
 };
 
 /// What a recovery touches.
 #[derive(Clone, Copy)]
 pub(crate) struct Ports<'a> {
     pub(crate) workspaces: &'a dyn Workspaces,
+    pub(crate) held: &'a dyn HeldMemory,
     pub(crate) attempts: &'a dyn Attempts,
     pub(crate) records: &'a dyn RecordLog,
     pub(crate) objects: &'a dyn ObjectStore,
@@ -90,13 +92,19 @@ fn record_interruption(
     let mut record = attempt.draft().clone();
     let place = attempt.noted(disposal::PLACE)?;
     let launched = Launched::noted(&*attempt)?;
+    // It may have to be waited for, and is then left for a later start.
+    let found =
+        launched.as_ref().map(|launched| ports.held.find(&launched.mount)).transpose().map_err(unfound)?.flatten();
     record.ended_at = ports.clock.now();
     record.started_at = launched.as_ref().map(|launched| launched.started_at);
     record.artifacts.stdout = attempt.salvage(Role::Stdout)?.filter(|output| output.length > 0);
     record.artifacts.stderr = attempt.salvage(Role::Stderr)?.filter(|output| output.length > 0);
     let captured = match (&place, &launched) {
         (Some(place), Some(launched)) => attempt::take_in_snapshot(ports.workspaces, &*attempt, &mut record, place)
-            .and_then(|()| attempt::capture(ports.workspaces, &*attempt, &mut record, place, &launched.mount)),
+            .and_then(|()| {
+                let mount = found.as_ref().map_or(&launched.mount, |found| &found.mount);
+                attempt::capture(ports.workspaces, &*attempt, &mut record, place, mount)
+            }),
         _ => Ok(()),
     };
     // Left as it is, for a later start to take up.
@@ -109,6 +117,10 @@ fn record_interruption(
     tell(Progress::Warning(&format!("{} was interrupted; its record now has what was left of it", record.task)));
     dispose(ports.workspaces, attempt, &record, place.as_deref())?;
     view::write(ports.views, ports.objects, &record, &digest, &[], views)
+}
+
+fn unfound(cause: Cause) -> Failure {
+    Failure::new(FailureKind::General, "find what was written in memory").because(cause)
 }
 
 /// Decides what becomes of the Workspace: it is kept if it could not be captured.

@@ -6,7 +6,7 @@ use crate::output::console::Console;
 use crate::use_case::laps::Laps;
 use crate::use_case::{attempt, promote, recover, settle};
 use isobox_host::RandomTaskIds;
-use isobox_sandbox::SandboxProber;
+use isobox_sandbox::{Holders, SandboxProber};
 use std::os::unix::ffi::OsStrExt;
 
 impl Project {
@@ -49,6 +49,7 @@ impl Project {
     ) -> recover::Ports<'a> {
         recover::Ports {
             workspaces,
+            held: &Holders,
             attempts: store.store(),
             records: store.store(),
             objects: store.store(),

@@ -3,6 +3,7 @@
 mod audit_keys;
 mod cache_layers;
 mod dependency_caches;
+mod held_memory;
 mod installation;
 mod listings;
 mod machine;
@@ -27,6 +28,7 @@ mod workspaces;
 pub use audit_keys::InMemoryAuditKeys;
 pub use cache_layers::InMemoryCacheLayers;
 pub use dependency_caches::NoDependencyCaches;
+pub use held_memory::NothingHeld;
 pub use installation::InMemoryInstallation;
 pub use machine::{CountingStopwatch, CountingTaskIds, FixedClock};
 pub use policy_pins::InMemoryPolicyPins;

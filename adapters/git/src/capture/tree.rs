@@ -52,7 +52,7 @@ fn open_upper(overlay: &Overlay, place: &OwnedFd) -> io::Result<OwnedFd> {
     match beneath::open_directory(place, b"upper") {
         Err(Errno::ENOENT) if overlay.memory.is_some() => Err(io::Error::new(
             ErrorKind::NotFound,
-            "what was written to it was kept in memory, and is gone with the sandbox that it was mounted in",
+            "what was written to it was kept in memory, and is gone with the process that held it",
         )),
         opened => Ok(opened?),
     }

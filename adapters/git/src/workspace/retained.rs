@@ -37,7 +37,7 @@ pub(super) fn merge(
         if !upper.is_dir() {
             return Err(failed(io::Error::new(
                 ErrorKind::NotFound,
-                "what was written to it was in memory, and is gone",
+                "what was written to it was in memory: it is there as long as its isobox-holder, or gone",
             )));
         }
         let place = open_root(container).map_err(failed)?;

@@ -245,6 +245,6 @@ fn an_upper_directory_that_is_gone_with_its_memory_is_told() {
     assert_eq!(operation, format!("read the workspace at {}", laid.overlay.place.display()));
     assert_eq!(
         source.to_string(),
-        "what was written to it was kept in memory, and is gone with the sandbox that it was mounted in"
+        "what was written to it was kept in memory, and is gone with the process that held it"
     );
 }

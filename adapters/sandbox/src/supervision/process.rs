@@ -58,7 +58,7 @@ impl AsFd for PidHandle {
 }
 
 /// A child of this process, until it was waited for.
-pub(super) struct Child {
+pub(crate) struct Child {
     pid: Pid,
     handle: PidHandle,
     /// `Some` once it was waited for; then `None` if nobody knows how it ended.
@@ -67,7 +67,7 @@ pub(super) struct Child {
 
 impl Child {
     /// Takes over a child that nobody has waited for.
-    pub(super) fn of(pid: Pid) -> io::Result<Self> {
+    pub(crate) fn of(pid: Pid) -> io::Result<Self> {
         Ok(Self { pid, handle: PidHandle::open(pid)?, status: None })
     }
 
@@ -77,12 +77,12 @@ impl Child {
     }
 
     /// Waits until it ended; false if the deadline came first.
-    pub(super) fn wait_until(&self, deadline: Instant) -> io::Result<bool> {
+    pub(crate) fn wait_until(&self, deadline: Instant) -> io::Result<bool> {
         if self.status.is_some() { Ok(true) } else { self.handle.wait_until(deadline) }
     }
 
     /// Waits until it ended, and forgets it.
-    pub(super) fn wait(&mut self) -> io::Result<()> {
+    pub(crate) fn wait(&mut self) -> io::Result<()> {
         while self.status.is_none() {
             match waitpid(self.pid, None) {
                 Ok(status) => self.status = Some(Some(status)),

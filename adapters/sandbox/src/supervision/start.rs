@@ -10,6 +10,7 @@ use crate::protocol::{Channel, Message, Plan, Received};
 use crate::removal::PrivateDirectory;
 use crate::spawn::{Namespaces, spawn};
 use crate::stage::devices::WayBack;
+use isobox_domain::limit::Limit;
 use isobox_domain::policy::BackendName;
 use isobox_ports::{Cause, Filled, LaunchError, LaunchRequest, WorkspaceMount};
 use nix::poll::{PollFd, PollFlags, poll};
@@ -63,6 +64,9 @@ pub(crate) fn start(
         {
             return Err(LaunchError::Refused { backend, reason: unmet.to_string() });
         }
+    }
+    if asked.of(Limit::Disk).is_some() {
+        sandbox.hold_written().map_err(io_error("keep what is written in memory"))?;
     }
     sandbox.control.send(b"G").map_err(io_error("start the workload"))?;
     if wanted.is_some() {
@@ -129,7 +133,7 @@ fn bring_up(
     })?;
     let Young { child, control, stdin, stdout, stderr, written, private } = young;
     let mount = mount.clone();
-    let (stdin, terminal, made, limits) = (Some(stdin), None, Vec::new(), None);
+    let (stdin, terminal, made, limits, holder) = (Some(stdin), None, Vec::new(), None, None);
     let sandbox = RunningSandbox {
         child,
         stage,
@@ -141,6 +145,7 @@ fn bring_up(
         signals,
         mount,
         written,
+        holder,
         made,
         private,
         limits,
