@@ -76,13 +76,13 @@ pub(crate) const TABLE: [(&str, &str); 12] = [
     ("4", "promotion refused: HEAD moved, conflict, dirty target, nothing to promote, not confirmed"),
     ("5", "task not found or ambiguous"),
     ("6", "task store missing, locked, full or damaged"),
-    ("124", "run, tool: a limit of time (time, idle_time, cpu_time) ended the workload"),
+    ("124", "run, tool: the workload ran into a limit of time: time, idle_time or cpu_time"),
     ("125", "run, tool: isobox itself refused or failed before or around the workload, whatever the reason"),
     ("126", "run, tool: the command is not executable; wait: it could not be started"),
     ("127", "run, tool: the command was not found"),
     (
         "128+n",
-        "run, tool: the workload died of signal n, or isobox received it and ended the workload; 137 where a limit of memory did",
+        "run, tool: the workload died of signal n, or isobox received it and ended the workload; 137, too, where a limit of memory ended one whose own code was 0",
     ),
 ];
 
