@@ -15,6 +15,9 @@ pub(crate) mod testing {
 
     use std::cell::Cell;
     use std::io;
+    use std::os::unix::process::ExitStatusExt;
+    use std::path::{Path, PathBuf};
+    use std::process::{Command, Stdio};
 
     /// What happens at the step that was chosen.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +46,41 @@ pub(crate) mod testing {
     /// Forgets the plan; says whether its step was reached.
     pub(crate) fn forget() -> bool {
         PLAN.take().is_some_and(|(at, _)| STEPS.get() > at)
+    }
+
+    /// Says which test is run by itself, and what is done in it.
+    pub(crate) struct Child<'a> {
+        /// The full name of the test, which is ignored otherwise, and calls [`asked`].
+        pub(crate) test: &'a str,
+        /// The directory that it works in.
+        pub(crate) root: &'a Path,
+        /// What it does.
+        pub(crate) action: &'a str,
+    }
+
+    const ROOT: &str = "ISOBOX_TEST_ROOT";
+    const STEP: &str = "ISOBOX_TEST_STEP";
+    const ACTION: &str = "ISOBOX_TEST_ACTION";
+
+    impl Child<'_> {
+        /// Whether it was killed at `step`, in a process of its own.
+        pub(crate) fn is_killed(&self, step: u64) -> bool {
+            let mut command = Command::new(std::env::current_exe().expect("this program"));
+            command.args(["--exact", self.test, "--ignored", "-q"]).stdout(Stdio::null());
+            command.env(ROOT, self.root).env(ACTION, self.action).env(STEP, step.to_string());
+            let status = command.status().expect("a child");
+            let is_killed = status.signal().is_some();
+            assert!(is_killed || status.success(), "the child failed at step {step}");
+            is_killed
+        }
+    }
+
+    /// What a child was asked for: where and what, once its kill is planned; `None` in any other process.
+    pub(crate) fn asked() -> Option<(PathBuf, String)> {
+        let root = std::env::var_os(ROOT)?;
+        let step = std::env::var(STEP).expect("a step").parse().expect("a number");
+        plan(step, Fault::Abort);
+        Some((root.into(), std::env::var(ACTION).expect("an action")))
     }
 
     pub(crate) fn step() -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! Fields of the files that isobox keeps for itself, as they are read back.
 
+use isobox_domain::repo_path::{MAX_PATH_BYTES, RepoPath};
 use nix::fcntl::OFlag;
 use std::fs::File;
 use std::io::{self, Read};
@@ -33,6 +34,21 @@ pub(crate) fn read_vec(input: &mut impl Read, length: usize) -> io::Result<Vec<u
     let mut buffer = vec![0; length];
     input.read_exact(&mut buffer)?;
     Ok(buffer)
+}
+
+/// The length of the path that comes next, of two bytes; 0 stands for none.
+pub(crate) fn read_path_length(input: &mut impl Read) -> io::Result<usize> {
+    let length = usize::from(u16::from_le_bytes(read_array(input)?));
+    if length > MAX_PATH_BYTES { Err(invalid("a path is too long")) } else { Ok(length) }
+}
+
+/// The path that comes next, behind its length; `None` where that is 0.
+pub(crate) fn read_path(input: &mut impl Read) -> io::Result<Option<RepoPath>> {
+    let length = read_path_length(input)?;
+    if length == 0 {
+        return Ok(None);
+    }
+    RepoPath::parse(read_vec(input, length)?).map(Some).map_err(|_| invalid("a path is no path of a repository"))
 }
 
 /// Fields, each ended by a NUL byte, which none of them holds.

@@ -35,6 +35,14 @@ pub(crate) fn verify(kind: gix::objs::Kind, content: &[u8], oid: &gix::oid) -> g
     }
 }
 
+/// The kind of hash that objects are named by where `oid` is the name of one.
+pub(crate) const fn kind(oid: &GitOid) -> Kind {
+    match oid {
+        GitOid::Sha1(_) => Kind::Sha1,
+        GitOid::Sha256(_) => Kind::Sha256,
+    }
+}
+
 /// A hasher that has taken in Git's header of a blob of `length` bytes.
 pub(crate) fn blob_hasher(kind: Kind, length: u64) -> Hasher {
     let mut hasher = gix::hash::hasher(kind);

@@ -1,6 +1,6 @@
 //! The content of one file or link of a Workspace, read through one handle as often as it is needed.
 
-use super::walk::{Entry, unreadable};
+use super::found::{Entry, unreadable};
 use crate::beneath::{self, Kind, Seen};
 use crate::{oid, patch};
 use isobox_domain::change::{Mode, NotCapturedReason};

@@ -9,6 +9,7 @@ mod base_cursor;
 mod base_side;
 mod content;
 mod descent;
+mod found;
 mod ignore;
 mod listing;
 mod lower_git;
@@ -28,6 +29,7 @@ use crate::workspace::base::Base;
 use crate::workspace::failure;
 use base_content::BaseContent;
 use content::{Content, Tap};
+use found::{Entry, Found};
 use gix::hash::Kind;
 use isobox_domain::change::{After, Change, ChangeLine, NotCaptured, NotCapturedReason};
 use isobox_domain::escape::Escaped;
@@ -39,7 +41,7 @@ use renames::{Candidates, Renames};
 use std::io;
 use std::path::{Path, PathBuf};
 use tree::Tree;
-use walk::{Entry, Found, Walk};
+use walk::Walk;
 
 /// What isobox keeps of how a Workspace was made, where no workload writes.
 #[derive(Clone, Copy)]

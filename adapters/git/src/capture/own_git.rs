@@ -4,11 +4,11 @@
 //! with paths from `.git`, in ascending order. There is one only if an object is new: a ref alone holds no work.
 
 use super::descent::{Descent, Step};
+use super::found::unreadable;
 use super::lower_git::LowerGit;
 use super::marks::Marks;
 use super::tar;
 use super::tree::Tree;
-use super::walk::unreadable;
 use crate::beneath::{self, Kind, Seen};
 use isobox_domain::change::NotCapturedReason;
 use nix::errno::Errno;

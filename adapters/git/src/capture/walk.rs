@@ -2,47 +2,21 @@
 
 use super::base_content::BaseContent;
 use super::base_side::BaseSide;
-use super::descent::{Descent, Opened, Step};
+use super::descent::{Descent, Step};
+use super::found::{Entry, Found, left_whole, unreadable, unsupported};
 use super::ignore::{Budget, Rule, Rules};
-use super::listing::is_git;
 use super::marks::Marks;
 use super::tree::Tree;
 use crate::beneath::{self, Kind, Seen};
 use crate::stat_cache::{Freshness, StatCacheEntry};
 use isobox_domain::change::{Mode, NotCapturedReason};
-use isobox_domain::repo_path::{RepoPath, RepoPathError};
+use isobox_domain::repo_path::RepoPath;
 use nix::errno::Errno;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::rc::Rc;
-
-/// Something that may differ from the pinned commit.
-pub(super) enum Found {
-    /// The root's own `.git`.
-    GitDirectory,
-    /// A path of the commit that is there no more, and the submodule that it lies in.
-    Deleted(StatCacheEntry, Option<RepoPath>),
-    /// A file or link that is not proven to be as checkout left it.
-    Entry(Entry),
-    /// Something that an ignore rule covers.
-    Ignored(Vec<u8>, Rule),
-    /// Something else that is left out.
-    Left(Vec<u8>, NotCapturedReason),
-}
-
-/// A file or a link.
-pub(super) struct Entry {
-    pub(super) path: RepoPath,
-    /// A handle of the directory that it lies in.
-    pub(super) directory: Rc<OwnedFd>,
-    pub(super) seen: Seen,
-    /// What the commit has at this path.
-    pub(super) base: Option<StatCacheEntry>,
-    /// The submodule that it lies in.
-    pub(super) submodule: Option<RepoPath>,
-}
 
 /// A walk in progress.
 pub(super) struct Walk {
@@ -278,28 +252,5 @@ impl Walk {
             self.base.keep_unknown([path, b"/"].concat());
         }
         Ok(())
-    }
-}
-
-/// Why a directory that the commit does not have is left out with all that is in it.
-fn left_whole(opened: &Opened) -> Option<NotCapturedReason> {
-    if opened.listing.has_git {
-        return Some(NotCapturedReason::NestedRepository);
-    }
-    opened.listing.is_empty.then_some(NotCapturedReason::EmptyDirectory)
-}
-
-/// What a failed look or open means.
-pub(super) fn unreadable(errno: Errno) -> NotCapturedReason {
-    match errno {
-        Errno::EXDEV => NotCapturedReason::OtherFileSystem,
-        _ => NotCapturedReason::Unreadable(errno.desc().to_owned()),
-    }
-}
-
-fn unsupported(name: &[u8], error: RepoPathError) -> NotCapturedReason {
-    match error {
-        RepoPathError::GitDirectory if is_git(name) => NotCapturedReason::NestedRepository,
-        error => NotCapturedReason::UnsupportedName(error.to_string()),
     }
 }

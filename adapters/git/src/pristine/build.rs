@@ -1,6 +1,6 @@
 //! Making a pristine copy from nothing but the source.
 
-use super::seal::Seal;
+use super::seal::{Seal, Sealed};
 use super::wanted::Wanted;
 use crate::GixRepository;
 use crate::stat_cache::FileStat;
@@ -43,20 +43,15 @@ pub(super) fn whole(
     headway.begin(pinned.tracked.len() as u64);
     let materialiser = Materialiser::new(&pinned.base, pinned.repositories.clone())?.verifying().telling(headway);
     let made = creation::write(&destination, &mut pinned, &materialiser, wanted.branch.as_deref())?;
-    let seal = Seal {
-        id: id.to_owned(),
-        source: repository.common_dir().to_owned(),
-        branch: wanted.branch.clone(),
-        commit: wanted.commit,
+    let sealed = Sealed {
         bytes: bytes_on_disk(making, &made),
         paths: pinned.tracked.len() as u64,
-        git: String::new(),
-        beside: vec![],
         below: vec![],
         filters: materialiser.filters_not_run(),
         missing: std::mem::take(&mut pinned.missing_submodules),
         samples: samples(&pinned.tracked, &made),
     };
+    let seal = Seal::of(id, repository.common_dir(), wanted, sealed);
     seal.close(making).map_err(|e| failure("seal the pristine copy", e))
 }
 

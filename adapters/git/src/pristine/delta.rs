@@ -10,7 +10,7 @@ use super::build;
 use super::difference::{Apart, Difference, difference};
 use super::held::Held;
 use super::merged;
-use super::seal::Seal;
+use super::seal::{Seal, Sealed};
 use super::wanted::Wanted;
 use crate::workspace::base::Base;
 use crate::workspace::checkout::{Directories, Made, checkout};
@@ -64,20 +64,15 @@ pub(super) fn upon(
     let paths = merged::write(&layer.merge(&tracked, &made, &base))?;
     base.write(&destination.base).map_err(|e| failure("write what the pristine copy was made from", e))?;
     let below = std::iter::once((name(&lower.place), lower.seal.id.clone())).chain(lower.seal.below.iter().cloned());
-    let seal = Seal {
-        id: id.to_owned(),
-        source: repository.common_dir().to_owned(),
-        branch: wanted.branch.clone(),
-        commit: wanted.commit,
+    let sealed = Sealed {
         bytes: build::bytes_on_disk(making, &made),
         paths,
-        git: String::new(),
-        beside: vec![],
         below: below.collect(),
         filters: layer.filters(&mut materialiser)?,
         missing: lower.seal.missing.clone(),
         samples: build::samples(&tracked, &made),
     };
+    let seal = Seal::of(id, repository.common_dir(), wanted, sealed);
     seal.close(making).map_err(|e| failure("seal the pristine copy", e))?;
     Ok(true)
 }

@@ -1,6 +1,7 @@
 //! The stat cache and the index of a layer: those of the copy below with what differs, as streams.
 
 use super::held::Held;
+use crate::oid;
 use crate::stat_cache::{StatCache, StatCacheEntry, StatCacheWriter};
 use crate::workspace::checkout::Made;
 use crate::workspace::creation;
@@ -8,7 +9,6 @@ use crate::workspace::failure;
 use crate::workspace::index::IndexWriter;
 use crate::workspace::layout::Destination;
 use crate::workspace::pinned::Tracked;
-use isobox_domain::git_oid::GitOid;
 use isobox_domain::repo_path::RepoPath;
 use isobox_ports::WorkspaceError;
 use std::collections::BTreeSet;
@@ -33,14 +33,10 @@ pub(super) struct Merge<'a> {
 
 /// Writes both: how many paths there are.
 pub(super) fn write(merge: &Merge<'_>) -> Result<u64, WorkspaceError> {
-    let hash = match merge.lower.seal.commit {
-        GitOid::Sha1(_) => gix::hash::Kind::Sha1,
-        GitOid::Sha256(_) => gix::hash::Kind::Sha256,
-    };
     let write = || {
         let mut index = IndexWriter::create(&merge.destination.root.join(".git"))?;
         let paths = merge.write(&mut index)?;
-        index.finish(hash)?;
+        index.finish(oid::kind(&merge.lower.seal.commit))?;
         Ok(paths)
     };
     write().map_err(|e: io::Error| failure("write the stat cache and the index of a pristine copy", e))

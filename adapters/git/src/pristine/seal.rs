@@ -6,6 +6,7 @@
 //! missing (path, commit, number of candidates and these), and the samples (path and stat). Last comes the CRC-32 of all
 //! before it, in hex digits.
 
+use super::wanted::Wanted;
 use crate::fields::{self, count, number, read_regular, text};
 use crate::stat_cache::FileStat;
 use crate::workspace::pinned::MissingSubmodule;
@@ -54,7 +55,43 @@ pub(crate) struct Seal {
     pub(crate) samples: Vec<(RepoPath, FileStat)>,
 }
 
+/// What a seal says beside what is wanted.
+pub(super) struct Sealed {
+    /// Bytes that it takes on disk.
+    pub(super) bytes: u64,
+    /// Tracked paths.
+    pub(super) paths: u64,
+    /// The copies that it lies on.
+    pub(super) below: Vec<(String, String)>,
+    /// Filter drivers that were not run.
+    pub(super) filters: Vec<(Vec<u8>, u64)>,
+    /// Submodules that are empty directories.
+    pub(super) missing: Vec<MissingSubmodule>,
+    /// Some of its paths.
+    pub(super) samples: Vec<(RepoPath, FileStat)>,
+}
+
 impl Seal {
+    /// The seal `id` of the copy of `wanted` that is made from the Git directory `source`, to be closed.
+    pub(super) fn of(id: &str, source: &Path, wanted: &Wanted, sealed: Sealed) -> Self {
+        let Sealed { bytes, paths, below, filters, missing, samples } = sealed;
+        let (id, source, Wanted { branch, commit, .. }) = (id.to_owned(), source.to_owned(), wanted.clone());
+        Self {
+            id,
+            source,
+            branch,
+            commit,
+            bytes,
+            paths,
+            git: String::new(),
+            beside: vec![],
+            below,
+            filters,
+            missing,
+            samples,
+        }
+    }
+
     /// Notes what lies in the directory `making`, where all else is written, and puts the seal there.
     pub(super) fn close(mut self, making: &Path) -> io::Result<()> {
         self.git = hash_of_git(making)?;

@@ -5,10 +5,10 @@
 //! stream, so memory does not grow with the number of paths.
 
 use super::dir::write_all;
-use crate::fields::{invalid, read_array, read_vec};
+use crate::fields::{invalid, read_array, read_path, read_vec};
 use isobox_domain::change::Mode;
 use isobox_domain::content::{ContentId, ContentRef};
-use isobox_domain::repo_path::{MAX_PATH_BYTES, RepoPath};
+use isobox_domain::repo_path::RepoPath;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 
@@ -154,14 +154,7 @@ impl JournalReader {
     }
 
     fn read(&mut self) -> io::Result<Option<(u64, Entry)>> {
-        let length = usize::from(u16::from_le_bytes(read_array(&mut self.input)?));
-        if length == 0 {
-            return self.read_end().map(|()| None);
-        }
-        if length > MAX_PATH_BYTES {
-            return Err(invalid("a path is too long"));
-        }
-        let path = RepoPath::parse(read_vec(&mut self.input, length)?).map_err(|_| invalid("a path is no path"))?;
+        let Some(path) = read_path(&mut self.input)? else { return self.read_end().map(|()| None) };
         let existing_parents = u16::from_le_bytes(read_array(&mut self.input)?);
         let entry = Entry { path, existing_parents, old: self.read_old()?, new: self.read_new()? };
         self.entries += 1;

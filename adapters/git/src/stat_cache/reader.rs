@@ -1,10 +1,9 @@
 //! Reading a stat cache from some entry on.
 
 use super::{FileStat, Freshness, StatCacheEntry};
-use crate::fields::{invalid, read_array, read_vec};
+use crate::fields::{invalid, read_array, read_path, read_vec};
 use isobox_domain::change::Mode;
 use isobox_domain::git_oid::GitOid;
-use isobox_domain::repo_path::{MAX_PATH_BYTES, RepoPath};
 use std::io::{self, Read};
 
 /// Reads entries, in ascending order of path bytes. After an error it yields nothing more.
@@ -30,16 +29,13 @@ impl<R: Read> StatCacheReader<R> {
 
     fn read(&mut self) -> io::Result<Option<StatCacheEntry>> {
         let input = &mut self.input;
-        let length = read_path_length(input)?;
-        if length == 0 {
+        let Some(path) = read_path(input)? else {
             return if self.expected == self.entries {
                 Ok(None)
             } else {
                 Err(invalid("its number of entries is wrong"))
             };
-        }
-        let path =
-            RepoPath::parse(read_vec(input, length)?).map_err(|_| invalid("a path is no path of a repository"))?;
+        };
         let [mode, oid_length] = read_array(input)?;
         let oid = GitOid::from_bytes(&read_vec(input, usize::from(oid_length))?);
         let [racy] = read_array(input)?;
@@ -72,12 +68,6 @@ impl<R: Read> Iterator for StatCacheReader<R> {
         self.is_done = !matches!(entry, Ok(Some(_)));
         entry.transpose()
     }
-}
-
-/// The length of the path that an entry begins with; 0 after the last one.
-pub(super) fn read_path_length(input: &mut impl Read) -> io::Result<usize> {
-    let length = usize::from(u16::from_le_bytes(read_array(input)?));
-    if length > MAX_PATH_BYTES { Err(invalid("a path is too long")) } else { Ok(length) }
 }
 
 fn decode_mode(byte: u8) -> io::Result<Mode> {

@@ -1,8 +1,8 @@
 //! Finding entries of a stat cache without reading what comes before them.
 
-use super::reader::{StatCacheReader, read_path_length};
+use super::reader::StatCacheReader;
 use super::{FOOTER_BYTES, INTERVAL, MAGIC, OFFSET_BYTES, StatCacheEntry};
-use crate::fields::{invalid, open_regular, read_array};
+use crate::fields::{invalid, open_regular, read_array, read_path_length};
 use isobox_domain::repo_path::RepoPath;
 use std::fs::File;
 use std::io::{self, Read};

@@ -103,7 +103,7 @@ fn copy(content: &mut Content, hash: Kind, to: &Path) -> io::Result<(GitOid, u64
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::walk::Entry;
+    use super::super::super::found::Entry;
     use super::*;
     use crate::beneath;
     use isobox_domain::change::Mode;

@@ -1,7 +1,7 @@
 //! What of the trusted repository's working tree is not as a commit says.
 
 use super::super::content::{Content, MAX_HOLE_BYTES};
-use super::super::walk::Entry;
+use super::super::found::Entry;
 use crate::beneath::{self, Kind};
 use crate::cleanliness::{self, Uncommitted};
 use crate::promotion::target::Target;

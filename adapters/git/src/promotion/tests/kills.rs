@@ -2,26 +2,19 @@
 
 use super::fixture::{Fixture, RECEIPT, apply, every_change, everything};
 use crate::GixRepository;
-use crate::fault::testing::{Fault, forget, plan};
+use crate::fault::testing::{Child, asked, forget};
 use isobox_ports::{Route, TrustedRepository};
 use std::path::Path;
-use std::process::Command;
-
-const ROOT: &str = "ISOBOX_TEST_ROOT";
-const STEP: &str = "ISOBOX_TEST_STEP";
-const ACTION: &str = "ISOBOX_TEST_ACTION";
 
 /// Not a test: what a child of the tests below does before it is killed.
 #[test]
 #[ignore = "is run by other tests, in a process of its own"]
 fn child() {
-    let Ok(root) = std::env::var(ROOT) else { return };
-    let step = std::env::var(STEP).expect("a step").parse().expect("a number");
-    let repository = GixRepository::discover(Path::new(&root)).expect("a repository");
+    let Some((root, action)) = asked() else { return };
+    let repository = GixRepository::discover(&root).expect("a repository");
     let set = every_change();
-    plan(step, Fault::Abort);
     let mut promotion = repository.begin_promotion().expect("the lock");
-    let Some(route) = std::env::var(ACTION).ok().and_then(|action| route(&repository, &action)) else {
+    let Some(route) = route(&repository, &action) else {
         return assert!(!forget(), "a step that is reached kills");
     };
     let (head, _) = repository.head().expect("a commit");
@@ -43,17 +36,7 @@ fn route(repository: &GixRepository, action: &str) -> Option<Route> {
 
 /// Whether the child was killed.
 fn run_child(root: &Path, action: &str, step: u64) -> bool {
-    let status = Command::new(std::env::current_exe().expect("this program"))
-        .args(["--exact", "promotion::tests::kills::child", "--ignored", "-q"])
-        .env(ROOT, root)
-        .env(ACTION, action)
-        .env(STEP, step.to_string())
-        .stdout(std::process::Stdio::null())
-        .status()
-        .expect("a child");
-    let is_killed = std::os::unix::process::ExitStatusExt::signal(&status).is_some();
-    assert!(is_killed || status.success(), "the child failed at step {step}");
-    is_killed
+    Child { test: "promotion::tests::kills::child", root, action }.is_killed(step)
 }
 
 fn each_step_is_killed(action: &str) {

@@ -1,6 +1,6 @@
 //! The process is killed before the n-th change that retaining makes, for each n, and again while a later start captures.
 
-use crate::fault::testing::{Fault, forget, plan};
+use crate::fault::testing::{Child, asked, forget};
 use crate::{GixRepository, GixWorkspaces};
 use isobox_domain::change::ChangeLine;
 use isobox_domain::source::WorkspaceSource;
@@ -14,10 +14,6 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-const ROOT: &str = "ISOBOX_TEST_ROOT";
-const STEP: &str = "ISOBOX_TEST_STEP";
-const ACTION: &str = "ISOBOX_TEST_ACTION";
 
 /// A repository, a cache, and Workspaces that are overlays.
 struct Scene {
@@ -52,17 +48,7 @@ impl Scene {
     /// Whether a process of its own that does `action` with the Workspace was killed at `step`.
     fn is_killed(&self, workspace: &Workspace, action: &str, step: u64) -> bool {
         fs::write(self.directory.join("state"), &workspace.state).expect("the state is written");
-        let status = Command::new(std::env::current_exe().expect("this program"))
-            .args(["--exact", "workspace::retained::kills::child", "--ignored", "-q"])
-            .env(ROOT, &self.directory)
-            .env(ACTION, action)
-            .env(STEP, step.to_string())
-            .stdout(std::process::Stdio::null())
-            .status()
-            .expect("a child");
-        let is_killed = std::os::unix::process::ExitStatusExt::signal(&status).is_some();
-        assert!(is_killed || status.success(), "the child failed at step {step}");
-        is_killed
+        Child { test: "workspace::retained::kills::child", root: &self.directory, action }.is_killed(step)
     }
 }
 
@@ -76,15 +62,13 @@ struct Captured {
 #[test]
 #[ignore = "is run by another test, in a process of its own"]
 fn child() {
-    let Ok(directory) = std::env::var(ROOT) else { return };
-    let step = std::env::var(STEP).expect("a step").parse().expect("a number");
-    let scene = Scene::of(Path::new(&directory));
+    let Some((directory, action)) = asked() else { return };
+    let scene = Scene::of(&directory);
     let state = fs::read(scene.directory.join("state")).expect("the state is read");
     let place = fs::read_dir(scene.directory.join("workspaces")).expect("it is read").next().expect("a workspace");
     let place = place.expect("a name").path();
-    plan(step, Fault::Abort);
-    match std::env::var(ACTION).as_deref() {
-        Ok("retain") => drop(scene.workspaces.retain(&state).expect("it is retained")),
+    match action.as_str() {
+        "retain" => drop(scene.workspaces.retain(&state).expect("it is retained")),
         _ => {
             let overlay = Overlay { lowers: vec![], place, kind: OverlayKind::Unprivileged, memory: None };
             let mount = WorkspaceMount::Overlay(overlay);
