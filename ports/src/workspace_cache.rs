@@ -59,13 +59,17 @@ pub enum Eviction {
 ///
 /// - Every copy is listed, by name.
 /// - A damaged copy is listed as one.
-/// - Listing changes nothing.
+/// - Listing changes nothing, and looks at a few files of each copy.
+/// - Verifying looks at every file. A copy with one that is not as it was made is damaged from then on.
 /// - An evicted copy is gone with everything in it.
 /// - A copy that is in use, or that another lies on, is not evicted.
 /// - Evicting what is gone is fine.
 pub trait WorkspaceCache: Send + Sync {
     /// Every copy that is there, in ascending order of names.
     fn list(&self) -> Result<Vec<CachedCopy>, WorkspaceError>;
+
+    /// The same, once every file of every copy was looked at.
+    fn verify(&self) -> Result<Vec<CachedCopy>, WorkspaceError>;
 
     /// Removes the copy of this name.
     fn evict(&self, name: &str) -> Result<Eviction, WorkspaceError>;

@@ -14,13 +14,15 @@ pub(crate) struct CacheArguments {
 /// What can be done with the cache.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CacheCommand {
-    /// List the pristine copies and the layers of lent caches: how large, when used last, and whether they are whole
+    /// List the pristine copies and the layers of lent caches: how large, when used last, and whether they can be used
     ///
     /// A layer is what workloads of a project added to the caches that its policy lends them (policy key `caches`).
     ///
-    /// A copy is told as whole after a look at its seal and at some 64 of its files, from all over the commit. All files
-    /// are looked at when a copy is first used after a start of the machine.
-    #[command(after_help = "Examples:\n  isobox cache stat\n  isobox cache stat --json")]
+    /// A copy is `usable` after a look at its seal and at some 64 of its files, from all over the commit. A task looks at
+    /// fewer, other ones each time, and at all of them when a copy is first used after a start of the machine. So what
+    /// somebody edits in the cache may be seen by tasks until then. With --verify all files are looked at now, and a copy
+    /// that is as it was made is `whole`. One that is not is `damaged`, and made anew when a task needs it.
+    #[command(after_help = "Examples:\n  isobox cache stat\n  isobox cache stat --verify\n  isobox cache stat --json")]
     Stat(CacheStatArguments),
     /// Remove pristine copies and layers of lent caches that are not worth their room
     ///
@@ -39,6 +41,9 @@ pub(crate) enum CacheCommand {
 /// `isobox cache stat`.
 #[derive(Debug, Args)]
 pub(crate) struct CacheStatArguments {
+    /// Look at every file of every copy
+    #[arg(long)]
+    pub(crate) verify: bool,
     /// Print a JSON document
     #[arg(long)]
     pub(crate) json: bool,

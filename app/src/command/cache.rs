@@ -3,7 +3,7 @@
 use crate::cli::{CacheCommand, CachePruneArguments, CacheStatArguments};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::output::cache as shown;
+use crate::output::cache::{self as shown, Contents, Look};
 use crate::output::console::Console;
 use crate::output::stdout::{for_documents, unwritten};
 use crate::output::working::Working;
@@ -22,12 +22,18 @@ pub(super) fn cache(console: Console, command: &CacheCommand) -> Result<ExitCode
 
 fn stat(console: Console, arguments: &CacheStatArguments) -> Result<ExitCode, Failure> {
     let working = Working::start(console, "looking at the cache");
-    let (copies, layers) = (wiring::workspace_cache()?.list()?, wiring::cache_layers()?.list().map_err(of_layers)?);
+    let (cache, look) = (wiring::workspace_cache()?, if arguments.verify { Look::Whole } else { Look::Brief });
+    let copies = match look {
+        Look::Whole => cache.verify()?,
+        Look::Brief => cache.list()?,
+    };
+    let layers = wiring::cache_layers()?.list().map_err(of_layers)?;
     drop(working);
+    let contents = Contents { copies: &copies, look, layers: &layers };
     let mut out = for_documents();
     let written = match arguments.json {
-        true => writeln!(out, "{:#}", shown::stat_document(&copies, &layers)),
-        false => shown::stat(&mut out, &copies, &layers, wiring::clock().now()),
+        true => writeln!(out, "{:#}", shown::stat_document(contents)),
+        false => shown::stat(&mut out, contents, wiring::clock().now()),
     };
     written.and_then(|()| out.flush()).map_err(unwritten)?;
     Ok(ExitCode::SUCCESS)

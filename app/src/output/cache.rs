@@ -10,19 +10,45 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 
+/// How much was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// Some files of each copy.
+    Brief,
+    /// Every file.
+    Whole,
+}
+
+impl Look {
+    /// What a copy is called that was found as it was made.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Brief => "usable",
+            Self::Whole => "whole",
+        }
+    }
+}
+
+/// What is in the cache.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Contents<'a> {
+    /// Pristine copies.
+    pub(crate) copies: &'a [CachedCopy],
+    /// How they were looked at.
+    pub(crate) look: Look,
+    /// Layers of lent caches.
+    pub(crate) layers: &'a [CacheLayer],
+}
+
 /// For people: a line a copy and a layer, then what they take.
-pub(crate) fn stat(
-    out: &mut dyn Write,
-    copies: &[CachedCopy],
-    layers: &[CacheLayer],
-    now: Timestamp,
-) -> io::Result<()> {
-    rows(out, copies, now)?;
+pub(crate) fn stat(out: &mut dyn Write, contents: Contents<'_>, now: Timestamp) -> io::Result<()> {
+    let Contents { copies, look, layers } = contents;
+    rows(out, copies, look, now)?;
     layer_rows(out, layers, now)?;
-    let whole = copies.iter().filter(|copy| copy.seal.is_some()).count();
+    let (word, sound) = (look.word(), copies.iter().filter(|copy| copy.seal.is_some()).count());
     let used = copies.iter().filter(|copy| copy.is_in_use).count();
     let copies_counted = if copies.len() == 1 { "copy" } else { "copies" };
-    writeln!(out, "{:<9} {} {copies_counted}, {whole} whole, {used} in use", "holds", copies.len())?;
+    writeln!(out, "{:<9} {} {copies_counted}, {sound} {word}, {used} in use", "holds", copies.len())?;
     if !layers.is_empty() {
         let used = layers.iter().filter(|layer| layer.is_in_use).count();
         writeln!(out, "{:<9} {}, {used} in use", "and", counted(layers.len() as u64, "layer"))?;
@@ -52,7 +78,7 @@ fn layer_rows(out: &mut dyn Write, layers: &[CacheLayer], now: Timestamp) -> io:
     })
 }
 
-fn rows(out: &mut dyn Write, copies: &[CachedCopy], now: Timestamp) -> io::Result<()> {
+fn rows(out: &mut dyn Write, copies: &[CachedCopy], look: Look, now: Timestamp) -> io::Result<()> {
     if copies.is_empty() {
         return Ok(());
     }
@@ -62,7 +88,7 @@ fn rows(out: &mut dyn Write, copies: &[CachedCopy], now: Timestamp) -> io::Resul
         let state = match (&copy.seal, copy.is_in_use) {
             (None, _) => "damaged",
             (Some(_), true) => "in use",
-            (Some(_), false) => "whole",
+            (Some(_), false) => look.word(),
         };
         let Some(seal) = &copy.seal else {
             return writeln!(
@@ -84,7 +110,7 @@ fn line([commit, size, paths, layers, used, state]: [&str; 6], source: &str) -> 
 
 /// For people: what was removed, or would be, and what stays.
 pub(crate) fn pruned(out: &mut dyn Write, pruned: &Pruned, how: Prune, now: Timestamp) -> io::Result<()> {
-    rows(out, &pruned.removed, now)?;
+    rows(out, &pruned.removed, Look::Brief, now)?;
     layer_rows(out, &pruned.removed_layers, now)?;
     writeln!(out, "{:<9} {}", "kept", pruned.kept)?;
     let in_use = pruned.in_use.len() + pruned.layers_in_use.len();
@@ -101,11 +127,14 @@ pub(crate) fn pruned(out: &mut dyn Write, pruned: &Pruned, how: Prune, now: Time
 }
 
 /// For programs: a document of schema `isobox.cache-stat/v1`.
-pub(crate) fn stat_document(copies: &[CachedCopy], layers: &[CacheLayer]) -> Value {
-    let listed: Vec<Value> = copies.iter().map(copy).collect();
-    let bytes = bytes(copies, layers);
-    let layers: Vec<Value> = layers.iter().map(layer).collect();
-    json!({ "schema": "isobox.cache-stat/v1", "copies": listed, "layers": layers, "bytes": bytes })
+pub(crate) fn stat_document(Contents { copies, look, layers }: Contents<'_>) -> Value {
+    json!({
+        "schema": "isobox.cache-stat/v1",
+        "is_verified": look == Look::Whole,
+        "copies": copies.iter().map(copy).collect::<Vec<_>>(),
+        "layers": layers.iter().map(layer).collect::<Vec<_>>(),
+        "bytes": bytes(copies, layers),
+    })
 }
 
 /// For programs: a document of schema `isobox.cache-prune/v1`.

@@ -9,7 +9,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 /// The pristine copies of a user.
-fn copies(project: &Project) -> Vec<PathBuf> {
+pub(crate) fn copies(project: &Project) -> Vec<PathBuf> {
     let list = |path: PathBuf| fs::read_dir(path).expect("a directory").map(|entry| entry.expect("an entry").path());
     let around = list(project.home().join(".cache/isobox/pristine")).filter(|path| path.is_dir());
     around.flat_map(list).filter(|path| path.is_dir()).collect()
@@ -41,6 +41,29 @@ fn a_result_is_whole_although_what_it_started_from_was_collected_meanwhile() {
         assert!(shown.contains("1 added, 1 modified, 1 deleted"), "{kind}: {shown}");
         assert_eq!(project.isobox(&["verify"]).code, 0, "{kind}");
     }
+}
+
+#[test]
+fn a_result_is_whole_although_the_cache_was_removed_meanwhile() {
+    let project = Project::initialised(User::Current);
+    if !project.has_overlays("a cache that is removed below a task") {
+        return;
+    }
+    let script = "echo more >> README.md; echo new > new; rm run.sh; echo began; read -r go; echo later > later";
+    let mut command = project.isobox_command(&["tool", "--workspace", "overlay", "--", "sh", "-c", script]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut running = command.spawn().expect("start");
+    let mut began = [0; 6];
+    std::io::Read::read_exact(running.stdout.as_mut().expect("a pipe"), &mut began).expect("it runs");
+    fs::remove_dir_all(project.home().join(".cache/isobox")).expect("it is removed");
+    std::io::Write::write_all(&mut running.stdin.take().expect("a pipe"), b"go\n").expect("it goes on");
+    let ended = outcome(running.wait_with_output().expect("it ends"));
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let task = task_of(&ended);
+    let named = project.isobox(&["diff", "--name-only", &task]).stdout;
+    assert_eq!(named, "README.md\nlater\nnew\nrun.sh\n");
+    assert_eq!(project.isobox(&["cat", &format!("{task}:README.md")]).stdout, "hello\nmore\n");
+    assert_eq!((project.workspaces(), project.isobox(&["verify"]).code), (vec![], 0));
 }
 
 #[test]

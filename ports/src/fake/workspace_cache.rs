@@ -24,6 +24,10 @@ impl WorkspaceCache for InMemoryWorkspaceCache {
         Ok(self.copies.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
+    fn verify(&self) -> Result<Vec<CachedCopy>, WorkspaceError> {
+        self.list()
+    }
+
     fn evict(&self, name: &str) -> Result<Eviction, WorkspaceError> {
         let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
         if copies.iter().any(|copy| copy.name == name && copy.is_in_use) {

@@ -6,25 +6,47 @@
 use super::held::Held;
 use super::seal::hash_of_git;
 use crate::fields::{invalid, open_regular, read_regular};
+use crate::oid;
 use crate::random::random_name;
 use crate::stat_cache::StatCache;
 use crate::workspace::base::Base;
 use isobox_domain::change::Mode;
-use isobox_domain::git_oid::GitOid;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How the kernel names this start of the machine. See random(4).
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+/// What is noted in place of a start where a look found damage.
+const CONDEMNED: &[u8] = b"damaged\n";
 /// Longest id, in bytes, with its end of line.
 const LONGEST: u64 = 64;
 
 /// Notes that the copy in `directory` was made or seen in this start of the machine.
 pub(super) fn note(directory: &Path) -> io::Result<()> {
+    put(directory, &std::fs::read(BOOT_ID)?)
+}
+
+fn put(directory: &Path, noted: &[u8]) -> io::Result<()> {
     // Renamed into its place, so that whatever else lies there is neither followed nor waited for.
     let written = directory.join(format!("boot-{}", random_name()?));
-    std::fs::write(&written, std::fs::read(BOOT_ID)?)?;
+    std::fs::write(&written, noted)?;
     std::fs::rename(&written, directory.join("boot"))
+}
+
+/// Notes that the copy in `directory` is not as it was made, for whoever wants it next.
+pub(super) fn condemn(directory: &Path) {
+    // Where it cannot be noted, nothing can be made anew either.
+    put(directory, CONDEMNED).unwrap_or_default();
+}
+
+/// Whether that was noted.
+pub(super) fn is_condemned(directory: &Path) -> bool {
+    read_regular(&directory.join("boot"), LONGEST).is_ok_and(|noted| noted == CONDEMNED)
+}
+
+/// Takes back what was noted: the next look is at all of it. As above.
+pub(super) fn forget(directory: &Path) {
+    std::fs::remove_file(directory.join("boot")).unwrap_or_default();
 }
 
 /// Whether the copy is whole as far as was seen in this start of the machine, after a look at all of it if none was.
@@ -34,12 +56,30 @@ pub(super) fn is_seen(held: &Held) -> io::Result<bool> {
     if held.all().all(is_noted) {
         return Ok(true);
     }
-    if see(held).is_err() {
+    if held.all().any(|held| is_condemned(&held.place)) || see(held).is_err() {
         return Ok(false);
     }
     // Where it cannot be noted, each use looks anew.
     held.all().for_each(|held| note(&held.place).unwrap_or_default());
     Ok(true)
+}
+
+/// Looks at all of the copy, and reads its packs.
+pub(super) fn verify(held: &Held) -> io::Result<()> {
+    see(held)?;
+    let packs = Base::load(&held.base())?.packs;
+    packs.iter().try_for_each(|pack| {
+        let mut file = open_regular(&pack_directory(held, pack)?.join(format!("{pack}.pack")))?;
+        let hash = oid::kind(&held.seal.commit);
+        let end = file.seek(SeekFrom::End(-(hash.len_in_bytes() as i64)))?;
+        file.rewind()?;
+        let mut hasher = gix::hash::hasher(hash);
+        oid::hash_all(&mut hasher, &mut file.by_ref().take(end))?;
+        let mut noted = Vec::new();
+        file.read_to_end(&mut noted)?;
+        let found = hasher.try_finalize().map_err(io::Error::other)?;
+        if found.as_slice() == noted { Ok(()) } else { Err(invalid("a pack is damaged")) }
+    })
 }
 
 fn see(held: &Held) -> io::Result<()> {
@@ -56,20 +96,20 @@ fn see(held: &Held) -> io::Result<()> {
             return Err(invalid("a file is not as it was made"));
         }
     }
-    let hash = match held.seal.commit {
-        GitOid::Sha1(_) => gix::hash::Kind::Sha1,
-        GitOid::Sha256(_) => gix::hash::Kind::Sha256,
-    };
+    let hash = oid::kind(&held.seal.commit);
     gix::index::File::at(held.place.join("tree/.git/index"), hash, false, Default::default())
         .map_err(io::Error::other)?;
     base.packs.iter().try_for_each(|pack| see_pack(held, pack, hash.len_in_bytes()))
 }
 
+fn pack_directory(held: &Held, pack: &str) -> io::Result<PathBuf> {
+    let mut packs = held.all().map(|held| held.place.join("tree/.git/objects/pack"));
+    packs.find(|packs| packs.join(format!("{pack}.pack")).exists()).ok_or_else(|| invalid("a pack is missing"))
+}
+
 /// A pack ends with its hash, by which it is named, and so does the first part of the end of its index.
 fn see_pack(held: &Held, pack: &str, hash_bytes: usize) -> io::Result<()> {
-    let packs = held.all().map(|held| held.place.join("tree/.git/objects/pack"));
-    let directory = packs.into_iter().find(|packs| packs.join(format!("{pack}.pack")).exists());
-    let directory = directory.ok_or_else(|| invalid("a pack is missing"))?;
+    let directory = pack_directory(held, pack)?;
     for (extension, from_end) in [("pack", hash_bytes), ("idx", 2 * hash_bytes)] {
         let mut file = open_regular(&directory.join(format!("{pack}.{extension}")))?;
         file.seek(SeekFrom::End(-(from_end as i64)))?;

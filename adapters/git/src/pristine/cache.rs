@@ -56,6 +56,11 @@ impl PristineCache {
         Self { directory, held: Arc::default(), headway }
     }
 
+    /// Where the copies lie, or will.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// Which copy a Workspace of `commit` lies on.
     ///
     /// Its bytes follow from the commit, so that it does not matter whether another repository was at the same path
@@ -92,6 +97,16 @@ impl PristineCache {
             Some(Ok(Found::Whole(held))) => Some(self.keep(held)),
             _ => None,
         }
+    }
+
+    /// The copy that is wanted, if it is still at its place and whole. One that somebody removed or changed although it was
+    /// in use is let go here.
+    pub(crate) fn find_again(&self, wanted: &Wanted) -> Option<Arc<Held>> {
+        let is_gone = self.held().get(&wanted.place).is_some_and(|held| !held.is_still_whole());
+        if is_gone {
+            self.held().remove(&wanted.place);
+        }
+        self.find(&wanted.place)
     }
 
     /// The copy that is wanted, of `repository`: found, or made first. Waits for somebody who makes the same.

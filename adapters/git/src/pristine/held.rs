@@ -4,6 +4,7 @@
 //! anything in it is removed. So a directory that is still at its place after it was locked is whole until the lock
 //! is dropped.
 
+use super::boot;
 use super::seal::{BESIDE, Seal};
 use crate::beneath::Seen;
 use crate::layers;
@@ -38,8 +39,8 @@ pub(crate) struct Held {
     pub(crate) place: PathBuf,
     /// What it is.
     pub(crate) seal: Seal,
-    /// On its directory.
-    _lock: Flock<File>,
+    /// Its directory, locked.
+    directory: Flock<File>,
     /// Those below it, the uppermost first.
     below: Vec<Held>,
 }
@@ -58,8 +59,17 @@ pub(crate) enum Found {
 }
 
 impl Held {
-    /// Locks the copy at `place` and looks at it: its seal, whose it is, and a few of its files.
+    /// Locks the copy at `place` for use and looks at it: its seal, whose it is, and a few of its files.
     pub(crate) fn take(place: &Path) -> io::Result<Found> {
+        let found = Self::look(place)?;
+        if let Found::Whole(held) = &found {
+            held.all().for_each(|held| note_use(&held.directory));
+        }
+        Ok(found)
+    }
+
+    /// The same, which is no use.
+    pub(super) fn look(place: &Path) -> io::Result<Found> {
         let held = match Self::take_alone(place, LOOKS)? {
             Ok(held) => held,
             Err(found) => return Ok(found),
@@ -79,10 +89,7 @@ impl Held {
         let Some(directory) = lock(place, FlockArg::LockShared)? else { return Ok(Err(Found::Nothing)) };
         Ok(match whole_seal(&directory, place, looks) {
             Some(seal) if could_have_more(&seal) => Err(Found::Outdated),
-            Some(seal) => {
-                note_use(&directory);
-                Ok(Self { place: place.to_owned(), seal, _lock: directory, below: vec![] })
-            }
+            Some(seal) => Ok(Self { place: place.to_owned(), seal, directory, below: vec![] }),
             None => Err(Found::Damaged),
         })
     }
@@ -100,6 +107,21 @@ impl Held {
     /// What lies at a path of the commit; `None` if nothing does.
     pub(crate) fn find(&self, path: &RepoPath) -> io::Result<Option<Seen>> {
         Ok(layers::find(&self.lowers(), path.as_bytes())?.map(|(_, seen)| seen))
+    }
+
+    /// Whether it and those below it are where they were, and whole after another look.
+    pub(super) fn is_still_whole(&self) -> bool {
+        self.all().all(|held| {
+            is_at(&held.place, &held.directory).unwrap_or(false)
+                && whole_seal(&held.directory, &held.place, LOOKS_BELOW).is_some_and(|seal| seal.id == held.seal.id)
+        })
+    }
+
+    /// Has it made anew by whoever wants it next, after something was found that is not as it was made. What it lies on is
+    /// looked at as a whole then.
+    pub(crate) fn condemn(&self) {
+        boot::condemn(&self.place);
+        self.below.iter().for_each(|lower| boot::forget(&lower.place));
     }
 
     /// The stat cache: every path of the commit, wherever it lies.

@@ -1,6 +1,7 @@
 //! Looking after the cache: what is in it, and letting go what nobody needs.
 
-use super::held::{is_at, lock, whole_seal};
+use super::boot;
+use super::held::{Found, Held, is_at, lock, whole_seal};
 use super::leaving::{take_away, tidy};
 use super::seal::Seal;
 use crate::workspace::failure;
@@ -50,10 +51,11 @@ impl FsWorkspaceCache {
         places.sort();
         Ok(places)
     }
-}
 
-impl WorkspaceCache for FsWorkspaceCache {
-    fn list(&self) -> Result<Vec<CachedCopy>, WorkspaceError> {
+    fn look(
+        &self,
+        look: impl Fn(&str, &Path) -> io::Result<Option<Looked>>,
+    ) -> Result<Vec<CachedCopy>, WorkspaceError> {
         let places = self.places().map_err(|e| self.failure("look into the cache", e))?;
         let looked: io::Result<Vec<_>> =
             places.iter().filter_map(|(name, place)| look(name, place).transpose()).collect();
@@ -65,6 +67,20 @@ impl WorkspaceCache for FsWorkspaceCache {
             copy.seal.take_if(|_| !below.iter().all(|lower| ids.contains(lower)));
         }
         Ok(looked.into_iter().map(|looked| looked.copy).collect())
+    }
+}
+
+impl WorkspaceCache for FsWorkspaceCache {
+    fn list(&self) -> Result<Vec<CachedCopy>, WorkspaceError> {
+        self.look(look)
+    }
+
+    fn verify(&self) -> Result<Vec<CachedCopy>, WorkspaceError> {
+        self.look(|name, place| {
+            let Some(mut looked) = look(name, place)? else { return Ok(None) };
+            looked.copy.seal = looked.copy.seal.filter(|_| is_verified(place));
+            Ok(Some(looked))
+        })
     }
 
     fn evict(&self, name: &str) -> Result<Eviction, WorkspaceError> {
@@ -95,6 +111,20 @@ struct Looked {
     below: Vec<(String, String)>,
 }
 
+/// Whether every file of a copy is as it was made. If one is not, whoever wants the copy next finds that out, too.
+fn is_verified(place: &Path) -> bool {
+    match Held::look(place) {
+        Ok(Found::Whole(held)) => {
+            let is_whole = boot::verify(&held).is_ok();
+            if !is_whole {
+                held.condemn();
+            }
+            is_whole
+        }
+        _ => false,
+    }
+}
+
 /// Looks at every sample of a copy; `None` if it is gone by now.
 fn look(name: &str, place: &Path) -> io::Result<Option<Looked>> {
     // Held to the end: nobody takes it away while it is looked at.
@@ -108,7 +138,7 @@ fn look(name: &str, place: &Path) -> io::Result<Option<Looked>> {
     let Some(directory) = open(place)? else { return Ok(None) };
     let since = directory.metadata()?.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
     let used_at = Timestamp::nearest(u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
-    let seal = whole_seal(&directory, place, usize::MAX);
+    let seal = whole_seal(&directory, place, usize::MAX).filter(|_| !boot::is_condemned(place));
     // Whoever used it may have been the last, and another may have taken it away.
     if seal.is_none() && !is_at(place, &directory)? {
         return Ok(None);

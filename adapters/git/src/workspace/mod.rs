@@ -103,7 +103,7 @@ impl GixWorkspaces {
     fn held(&self, wanted: &Wanted) -> Result<Arc<Held>, WorkspaceError> {
         let made_anew = |why: String| failure("find the pristine copy that the workspace lies on", NotNow(why));
         let Some(cache) = &self.cache else { return Err(made_anew("isobox has no cache directory here".into())) };
-        if let Some(held) = cache.find(&wanted.place) {
+        if let Some(held) = cache.find_again(wanted) {
             return Ok(held);
         }
         let repository = self.source_of(wanted)?;

@@ -3,23 +3,27 @@
 use crate::as_root;
 use crate::fixture::{commit, git, trial};
 use crate::scene::{Scene, mounted, overlay, own_mounts};
+use isobox_git::FsWorkspaceCache;
+use isobox_ports::WorkspaceCache;
 use isobox_ports::fake::RecordingSink;
 use isobox_ports::{NotNow, Workspace, WorkspaceError, WorkspaceMount, Workspaces};
 use libtest_mimic::Trial;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial("a_damaged_copy_is_made_anew", damaged_is_made_anew),
         trial("a_copy_that_was_cut_off_by_a_loss_of_power_is_made_anew", loss_of_power),
+        trial("what_a_look_at_every_file_finds_is_made_anew", verified),
         trial("a_damaged_object_makes_no_copy", damaged_object),
         trial("a_lock_that_is_no_file_is_refused_and_neither_followed_nor_waited_for", lock_is_no_file),
         trial("a_note_of_the_start_that_is_no_file_is_replaced", boot_is_no_file),
         trial("capture_can_be_tried_again_when_the_cache_is_back", capture_waits_for_the_cache),
+        trial("what_is_removed_or_spoilt_below_a_workspace_is_made_anew_to_capture_and_to_keep_it", gone_below),
         trial("a_cache_that_others_can_write_to_is_not_used", open_to_others),
         as_root("on_a_full_disk_the_workspace_is_a_copy_and_nothing_is_left", full_disk),
         as_root("a_read_only_cache_serves_what_is_in_it", read_only),
@@ -63,11 +67,6 @@ fn loss_of_power() {
         fs::File::options().write(true).open(path).and_then(|file| file.set_len(length / 2)).expect("it is cut off");
     };
     let tree = scene.tree();
-    let pack = |extension: &str| {
-        let packs = fs::read_dir(tree.join(".git/objects/pack")).expect("it is read");
-        let mut packs = packs.map(|entry| entry.expect("a name").path());
-        packs.find(|path| path.extension().is_some_and(|found| found == extension)).expect("it is there")
-    };
     let copy = tree.parent().expect("it has a parent");
     let seal = || fs::read(copy.join("seal")).expect("it is read");
     for number in 0..10 {
@@ -76,8 +75,8 @@ fn loss_of_power() {
             1 => tree.join(".git/index"),
             2 => copy.join("stat-cache"),
             3 => copy.join("base"),
-            4 => pack("pack"),
-            5 => pack("idx"),
+            4 => pack(&tree, "pack"),
+            5 => pack(&tree, "idx"),
             _ => tree.join(".git").join(["HEAD", "config", "packed-refs", "shallow"][number - 6]),
         };
         let before = seal();
@@ -88,6 +87,52 @@ fn loss_of_power() {
         assert_eq!((scene.tree(), seal() == before), (tree.clone(), false), "{}", damaged.display());
         assert_eq!(git(&tree, ["status", "--porcelain"]), "");
     }
+}
+
+/// Of what no use looks at.
+fn verified() {
+    for is_pack in [true, false] {
+        let scene = Scene::new();
+        for number in 0..300 {
+            fs::write(scene.app.join(format!("src/f{number}")), "x\n").expect("a file is written");
+        }
+        commit(&scene.app);
+        let lower = scene.tree();
+        fs::write(scene.app.join("src/f0"), "y\n").expect("a file is written");
+        commit(&scene.app);
+        let upper = scene.tree();
+        assert_eq!(scene.layers(), 2);
+        let cache = FsWorkspaceCache::new(scene.cache());
+        let sound = || -> Vec<bool> {
+            cache.verify().expect("it is looked at").iter().map(|copy| copy.seal.is_some()).collect()
+        };
+        let seal = || fs::read(upper.with_file_name("seal")).expect("it is read");
+        let before = seal();
+        assert_eq!(sound(), [true, true]);
+        spoil(&if is_pack { pack(&lower, "pack") } else { lower.join("src/f1") });
+        assert_eq!(sound(), [false, false]);
+        assert!(cache.list().expect("it is looked at").iter().all(|copy| copy.seal.is_none()));
+        assert_eq!(scene.tree(), upper);
+        assert_ne!(seal(), before, "it was made anew");
+        assert_eq!(scene.layers(), 1, "and on nothing that is damaged");
+        assert_eq!(git(&upper, ["status", "--porcelain"]), "");
+        git(&upper, ["fsck", "--strict"]);
+    }
+}
+
+fn pack(tree: &Path, extension: &str) -> PathBuf {
+    let packs = fs::read_dir(tree.join(".git/objects/pack")).expect("it is read");
+    let mut packs = packs.map(|entry| entry.expect("a name").path());
+    packs.find(|path| path.extension().is_some_and(|found| found == extension)).expect("it is there")
+}
+
+/// Changes a byte in the middle.
+fn spoil(path: &Path) {
+    let mut bytes = fs::read(path).expect("it is read");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o644)).expect("its mode is set");
+    fs::write(path, bytes).expect("it is written");
 }
 
 fn damaged_object() {
@@ -175,6 +220,32 @@ fn capture_waits_for_the_cache() {
     assert!(source.is::<NotNow>(), "{source}");
     fs::remove_file(scene.cache()).expect("it is removed");
     assert_eq!(capture().expect("it is captured"), 1);
+}
+
+/// By the very process that uses it, which has seen it whole.
+fn gone_below() {
+    let damages: [fn(&Path); 4] = [
+        |copy| fs::remove_dir_all(copy).expect("it is removed"),
+        |copy| fs::remove_file(copy.join("stat-cache")).expect("it is removed"),
+        |copy| fs::write(copy.join("base"), "nonsense").expect("it is written"),
+        |copy| fs::rename(copy, copy.with_file_name(".gone-0")).expect("it is renamed"),
+    ];
+    for (number, damage) in damages.iter().enumerate() {
+        let scene = Scene::new();
+        let workspaces = scene.workspaces();
+        let workspace = scene.create(&workspaces);
+        let upper = overlay(&workspace).upper();
+        fs::write(upper.join("README.md"), "another line\n").expect("a file is written");
+        fs::write(upper.join("new"), "new\n").expect("a file is written");
+        damage(overlay(&workspace).lowers[0].parent().expect("it has a parent"));
+        let mut sink = RecordingSink::default();
+        workspaces.capture(&workspace.state, &workspace.mount, &mut sink).expect("it is captured");
+        assert_eq!(sink.lines.len(), 2, "damage {number}");
+        damage(overlay(&workspace).lowers[0].parent().expect("it has a parent"));
+        let kept = workspaces.retain(&workspace.state).expect("it is retained");
+        assert_eq!(fs::read(kept.join("README.md")).expect("it is read"), b"another line\n");
+        assert_eq!(git(&kept, ["status", "--porcelain"]), " M README.md\n?? new");
+    }
 }
 
 fn open_to_others() {
