@@ -136,20 +136,23 @@ impl WorkspaceExposure {
 /// What a Workspace is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkspaceKind {
-    /// Files of its own.
+    /// Files of its own, each written for it.
     Copy,
+    /// Files of its own that share blocks of the disk with those of others, until one of them is written to.
+    Reflink,
     /// A layer of its own over files that it shares with other Workspaces of the commit, and that nobody writes.
     Overlay,
 }
 
 impl WorkspaceKind {
     /// Every kind, the cheapest first.
-    pub const ALL: [Self; 2] = [Self::Overlay, Self::Copy];
+    pub const ALL: [Self; 3] = [Self::Overlay, Self::Reflink, Self::Copy];
 
     /// The name on the command line, in records and in output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Copy => "copy",
+            Self::Reflink => "reflink",
             Self::Overlay => "overlay",
         }
     }
@@ -157,7 +160,7 @@ impl WorkspaceKind {
     /// In what a workload can tell it from a directory of files, as a sentence for people.
     pub const fn difference(self) -> Option<&'static str> {
         match self {
-            Self::Copy => None,
+            Self::Copy | Self::Reflink => None,
             Self::Overlay => Some(
                 "the workspace is an overlay: renaming a directory that the commit has fails with EXDEV, as between file \
                  systems; `mv` copies it, and `--workspace copy` makes a workspace in which it can be renamed",
@@ -172,7 +175,7 @@ pub enum WorkspaceChoice {
     /// The cheapest that the backend can mount on this machine.
     #[default]
     Auto,
-    /// This one or none.
+    /// This one or none. Of a copy and a reflink, either: which one the file system decides.
     Named(WorkspaceKind),
 }
 

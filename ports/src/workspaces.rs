@@ -2,6 +2,7 @@
 
 use crate::{CaptureSink, Cause};
 use isobox_domain::git_oid::GitOid;
+use isobox_domain::policy::WorkspaceKind;
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::WorkspaceSource;
 use std::path::{Path, PathBuf};
@@ -78,7 +79,7 @@ pub struct MemorySize {
 /// In which form a Workspace is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkspaceForm {
-    /// Files of its own.
+    /// Files of its own, which share blocks with those of others where the file system can do that.
     Copy,
     /// An overlay.
     Overlay {
@@ -113,6 +114,8 @@ pub struct LaidOut {
 pub struct Workspace {
     /// How it is to be mounted.
     pub mount: WorkspaceMount,
+    /// What it is made of.
+    pub kind: WorkspaceKind,
     /// What a later process needs to capture or dispose it; understood by the adapter that made it alone.
     pub state: Vec<u8>,
     /// Things to tell the user, as sentences: pointers that stayed pointers, filters that were not run.

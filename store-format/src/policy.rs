@@ -32,8 +32,11 @@ const PATH_MODES: Names<'_, PathMode> =
     &[(PathMode::Default.name(), PathMode::Default), (PathMode::Inherited.name(), PathMode::Inherited)];
 const EXPOSURES: Names<'_, WorkspaceExposure> =
     &[("read_write", WorkspaceExposure::ReadWrite), ("read_only", WorkspaceExposure::ReadOnly)];
-const WORKSPACES: Names<'_, WorkspaceKind> =
-    &[(WorkspaceKind::Copy.name(), WorkspaceKind::Copy), (WorkspaceKind::Overlay.name(), WorkspaceKind::Overlay)];
+const WORKSPACES: Names<'_, WorkspaceKind> = &[
+    (WorkspaceKind::Copy.name(), WorkspaceKind::Copy),
+    (WorkspaceKind::Overlay.name(), WorkspaceKind::Overlay),
+    (WorkspaceKind::Reflink.name(), WorkspaceKind::Reflink),
+];
 /// What becomes of the changes of a private copy.
 const DISCARDED: &str = "discard";
 pub(crate) const ENFORCED: &str = "enforced";

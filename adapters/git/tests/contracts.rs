@@ -2,6 +2,7 @@
 
 mod fixture;
 
+use fixture::disks::{Disk, SHARING};
 use fixture::{Place, commit, git, write};
 use isobox_domain::change::Mode;
 use isobox_domain::git_oid::GitOid;
@@ -17,16 +18,30 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+const BTRFS: Disk = SHARING[0];
+
 struct Fixture {
     place: Place,
     root: PathBuf,
     repository: GixRepository,
     workspaces: GixWorkspaces,
+    cache: Option<PathBuf>,
 }
 
 impl Fixture {
     fn new() -> Self {
+        Self::within(Place::new(), None)
+    }
+
+    /// One whose Workspaces share blocks of the disk with pristine copies.
+    fn sharing() -> Self {
         let place = Place::new();
+        BTRFS.mount_over(place.path());
+        let cache = place.join("cache");
+        Self::within(place, Some(cache))
+    }
+
+    fn within(place: Place, cache: Option<PathBuf>) -> Self {
         let root = place.join("app");
         git(place.path(), ["init", "--quiet", "-b", "main", "app"]);
         for (path, mode, content) in workspaces::FILES {
@@ -34,8 +49,8 @@ impl Fixture {
         }
         commit(&root);
         let repository = GixRepository::discover(&root).expect("the repository is found");
-        let workspaces = GixWorkspaces::new(repository.clone(), place.workspaces_root(), None);
-        Self { place, root, repository, workspaces }
+        let workspaces = GixWorkspaces::new(repository.clone(), place.workspaces_root(), cache.clone());
+        Self { place, root, repository, workspaces, cache }
     }
 }
 
@@ -51,7 +66,7 @@ impl workspaces::WorkspacesFixture for Fixture {
             self.place.repository("other");
         }
         let other = GixRepository::discover(&other).expect("the other repository is found");
-        Box::new(GixWorkspaces::new(other, self.place.workspaces_root(), None))
+        Box::new(GixWorkspaces::new(other, self.place.workspaces_root(), self.cache.clone()))
     }
 
     fn source(&self) -> WorkspaceSource {
@@ -113,7 +128,12 @@ impl repository::RepositoryFixture for Fixture {
 
 fn main() -> ExitCode {
     fixture::run(|| {
-        let workspaces = workspaces::cases("gix_workspaces", Fixture::new);
-        workspaces.into_iter().chain(repository::cases("gix_repository", Fixture::new)).collect()
+        let lacking = BTRFS.lacking();
+        let name =
+            format!("gix_workspaces_that_share_blocks{}", lacking.map_or(String::new(), |why| format!(" ({why})")));
+        let sharing = workspaces::cases(&name, Fixture::sharing);
+        let sharing = sharing.into_iter().map(|trial| trial.with_ignored_flag(lacking.is_some()));
+        let plain = workspaces::cases("gix_workspaces", Fixture::new);
+        plain.into_iter().chain(sharing).chain(repository::cases("gix_repository", Fixture::new)).collect()
     })
 }

@@ -80,7 +80,7 @@ pub(crate) enum WorkspaceKindFlag {
     Auto,
     /// A layer over files that every workspace of the commit shares; made in a moment
     Overlay,
-    /// Files of its own
+    /// Files of its own, which share blocks of the disk with the cache where the file system can do that
     Copy,
 }
 

@@ -68,7 +68,7 @@ pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<Exit
         exposed,
         retention: if arguments.retain_workspace { Retention::Retain } else { Retention::Dispose },
         workspace: match record.policy.workspace {
-            Some(WorkspaceKind::Copy) => WorkspaceChoice::Named(WorkspaceKind::Copy),
+            Some(WorkspaceKind::Copy | WorkspaceKind::Reflink) => WorkspaceChoice::Named(WorkspaceKind::Copy),
             Some(WorkspaceKind::Overlay) | None => WorkspaceChoice::Auto,
         },
         caller_path: std::env::var_os("PATH").map(OsString::into_vec),

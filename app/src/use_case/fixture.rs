@@ -81,6 +81,12 @@ impl World {
         world
     }
 
+    /// The same world on a file system where files share blocks.
+    pub(crate) fn sharing_blocks(self) -> Self {
+        let FragileWorkspaces { inner, broken } = self.workspaces;
+        Self { workspaces: FragileWorkspaces { inner: inner.sharing_blocks(), broken }, ..self }
+    }
+
     /// The same world, where attacks from inside get through `control`.
     pub(crate) fn attacked_through(self, control: Control) -> Self {
         Self { prober: ScriptedProber::getting_through(control), ..self }

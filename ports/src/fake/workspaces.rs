@@ -6,6 +6,7 @@ use crate::{
 use isobox_domain::change::{After, Before, Change, ChangeLine, Mode, NotCaptured, NotCapturedReason};
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::git_oid::GitOid;
+use isobox_domain::policy::WorkspaceKind;
 use isobox_domain::repo_path::RepoPath;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -27,6 +28,7 @@ pub struct DirectoryWorkspaces {
     /// The working tree, where it is not as committed.
     uncommitted: Mutex<Option<Files>>,
     root: PathBuf,
+    kind: WorkspaceKind,
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -36,7 +38,13 @@ static SNAPSHOTS: Mutex<BTreeMap<Vec<u8>, Files>> = Mutex::new(BTreeMap::new());
 impl DirectoryWorkspaces {
     /// Workspaces with `files` (no submodule among them) below the absolute directory `root`.
     pub fn new(files: Files, root: PathBuf) -> Self {
-        Self { files, uncommitted: Mutex::default(), root }
+        Self { files, uncommitted: Mutex::default(), root, kind: WorkspaceKind::Copy }
+    }
+
+    /// The same, as on a file system where files share blocks.
+    #[must_use]
+    pub fn sharing_blocks(self) -> Self {
+        Self { kind: WorkspaceKind::Reflink, ..self }
     }
 
     /// Says what the working tree of the source holds from now on, committed or not.
@@ -127,7 +135,8 @@ impl Workspaces for DirectoryWorkspaces {
             WorkspaceForm::Copy => Vec::new(),
             WorkspaceForm::Overlay { .. } => vec!["the workspace is a copy: these are directories alone".to_owned()],
         };
-        Ok(Workspace { mount: WorkspaceMount::Directory { host_path }, state: reserved.to_vec(), notices })
+        let (mount, kind) = (WorkspaceMount::Directory { host_path }, self.kind);
+        Ok(Workspace { mount, kind, state: reserved.to_vec(), notices })
     }
 
     fn add_snapshot(&self, state: &[u8], _request: &WorkspaceRequest<'_>) -> Result<(), WorkspaceError> {

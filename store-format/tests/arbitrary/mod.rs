@@ -169,13 +169,13 @@ fn asked() -> impl Strategy<Value = SandboxPolicy> {
 }
 
 pub(crate) fn policy() -> impl Strategy<Value = EffectivePolicy> {
-    let workspaces = [None, Some(WorkspaceKind::Copy), Some(WorkspaceKind::Overlay)];
+    let workspaces: Vec<_> = WorkspaceKind::ALL.map(Some).into_iter().chain([None]).collect();
     (
         (select(BackendName::ALL.to_vec()), option::of(text())),
         asked(),
         controls(),
         vec(text(), 0..3),
-        select(workspaces.to_vec()),
+        select(workspaces),
         vec(exposure(), 0..2),
         limit_reports(),
     )

@@ -41,19 +41,31 @@ pub(crate) fn checkout(
     materialiser: &Materialiser,
     mtime_s: i64,
 ) -> Result<Vec<Made>, WorkspaceError> {
+    side_by_side(tracked, materialiser.clone(), |part, materialiser| {
+        Writer::open(root, materialiser, mtime_s)?.write_all(part)
+    })
+}
+
+/// What `act` gives for every part of `items`, in their order: of many items on every processor, with a clone of `context`
+/// for each.
+pub(super) fn side_by_side<T: Sync, C: Clone + Send, M: Send, E: Send>(
+    items: &[T],
+    context: C,
+    act: impl Fn(&[T], C) -> Result<Vec<M>, E> + Sync,
+) -> Result<Vec<M>, E> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let size = tracked.len().div_ceil(threads).max(PATHS_OF_ONE_THREAD);
-    let run = |part: &[Tracked], materialiser| Writer::open(root, materialiser, mtime_s)?.write_all(part);
-    let mut parts = tracked.chunks(size);
+    let size = items.len().div_ceil(threads).max(PATHS_OF_ONE_THREAD);
+    let mut parts = items.chunks(size);
     let Some(first) = parts.next() else { return Ok(vec![]) };
     std::thread::scope(|scope| {
+        let act = &act;
         let others: Vec<_> = parts
             .map(|part| {
-                let materialiser = materialiser.clone();
-                scope.spawn(move || run(part, materialiser))
+                let context = context.clone();
+                scope.spawn(move || act(part, context))
             })
             .collect();
-        let mut made = run(first, materialiser.clone())?;
+        let mut made = act(first, context)?;
         for other in others {
             made.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
         }
@@ -101,6 +113,11 @@ impl Writer {
 }
 
 impl Made {
+    /// Asks about a name of a directory. A link is not followed.
+    pub(super) fn at(around: BorrowedFd<'_>, name: &[u8]) -> io::Result<Self> {
+        Ok(Self::of(&fstatat(around, name, AtFlags::AT_SYMLINK_NOFOLLOW)?))
+    }
+
     fn of(stat: &nix::libc::stat) -> Self {
         Self { stat: FileStat::of_stat(stat), device: stat.st_dev, uid: stat.st_uid, gid: stat.st_gid }
     }
@@ -127,11 +144,11 @@ fn make_file(
 fn make_link(directory: BorrowedFd<'_>, name: &[u8], target: &[u8], mtime: &TimeSpec) -> io::Result<Made> {
     nix::unistd::symlinkat(target, directory, name)?;
     utimensat(directory, name, mtime, mtime, UtimensatFlags::NoFollowSymlink)?;
-    Ok(Made::of(&fstatat(directory, name, AtFlags::AT_SYMLINK_NOFOLLOW)?))
+    Made::at(directory, name)
 }
 
 /// Makes the directory `name`, or takes the one that is there, but never a link.
-fn make_directory(around: BorrowedFd<'_>, name: &[u8]) -> io::Result<OwnedFd> {
+pub(super) fn make_directory(around: BorrowedFd<'_>, name: &[u8]) -> io::Result<OwnedFd> {
     let permissions = Permissions::from_bits_truncate(0o755);
     let is_new = match mkdirat(around, name, permissions) {
         Ok(()) => true,

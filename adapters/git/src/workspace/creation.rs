@@ -1,5 +1,6 @@
 //! Making a Workspace.
 
+use super::base::Base;
 use super::checkout::{Made, checkout};
 use super::git_dir::{self, Contents};
 use super::layout::{Destination, Layout};
@@ -9,6 +10,7 @@ use super::{disposal, failure};
 use crate::stat_cache::{Freshness, StatCacheEntry, StatCacheWriter};
 use crate::{GixRepository, history};
 use isobox_domain::escape::Escaped;
+use isobox_domain::policy::WorkspaceKind;
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::WorkspaceSource;
 use isobox_ports::{Headway, Workspace, WorkspaceError, WorkspaceMount};
@@ -44,7 +46,7 @@ pub(super) fn create(
     })?;
     remember_root(repository, source);
     let mount = WorkspaceMount::Directory { host_path: layout.root() };
-    Ok(Workspace { mount, state: layout.encode(), notices })
+    Ok(Workspace { mount, kind: WorkspaceKind::Copy, state: layout.encode(), notices })
 }
 
 /// Without it, the next look at the source takes longer.
@@ -73,14 +75,32 @@ pub(crate) fn write(
     branch: Option<&[u8]>,
 ) -> Result<Vec<Made>, WorkspaceError> {
     let (made, pack) = fill(&destination.root, pinned, materialiser, branch)?;
-    let hash = pinned.repositories[0].object_hash();
-    git_dir::write_index(&destination.root.join(".git"), hash, &pinned.tracked, &made)?;
-    write_stat_cache(&destination.stat_cache, &pinned.tracked, &made)
-        .map_err(|e| failure("write the workspace's stat cache", e))?;
     pinned.base.packs = vec![pack];
-    // The base comes last: where it is, the Workspace is whole.
-    pinned.base.write(&destination.base).map_err(|e| failure("write what the workspace was made from", e))?;
+    let hash = pinned.repositories[0].object_hash();
+    write_around(destination, &Written { tracked: &pinned.tracked, made: &made, base: &pinned.base, hash })?;
     Ok(made)
+}
+
+/// The files of a Workspace, as they were just made, and its `.git`.
+pub(super) struct Written<'a> {
+    /// Every path.
+    pub(super) tracked: &'a [Tracked],
+    /// What the system says of each.
+    pub(super) made: &'a [Made],
+    /// What they are made from.
+    pub(super) base: &'a Base,
+    /// How objects are named.
+    pub(super) hash: gix::hash::Kind,
+}
+
+/// Writes the index, and what is kept outside of the Workspace.
+pub(super) fn write_around(destination: &Destination, written: &Written<'_>) -> Result<(), WorkspaceError> {
+    let Written { tracked, made, base, hash } = *written;
+    git_dir::write_index(&destination.root.join(".git"), hash, tracked, made)?;
+    write_stat_cache(&destination.stat_cache, tracked, made)
+        .map_err(|e| failure("write the workspace's stat cache", e))?;
+    // The base comes last: where it is, the Workspace is whole.
+    base.write(&destination.base).map_err(|e| failure("write what the workspace was made from", e))
 }
 
 /// Makes the empty root, and what is around it.
@@ -100,8 +120,7 @@ fn fill(
 ) -> Result<(Vec<Made>, String), WorkspaceError> {
     let repository = pinned.repositories[0].clone();
     let mtime_s = modification_time(pinned.committed_at_s);
-    let Pinned { has_parents, objects, .. } = pinned;
-    let contents = Contents { commit: &pinned.base.layers[0].commit, has_parents: *has_parents, branch, objects };
+    let contents = Contents::of(pinned, branch);
     let git = move || git_dir::create(&root.join(".git"), &repository, contents);
     let files = || checkout(root, &pinned.tracked, materialiser, mtime_s);
     if pinned.objects.len() <= OBJECTS_OF_ONE_THREAD {

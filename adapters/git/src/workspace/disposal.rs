@@ -44,6 +44,18 @@ pub(crate) fn remove(host_path: &Path) -> io::Result<()> {
     }
 }
 
+/// Removes everything in the directory at `host_path`, which stays.
+pub(crate) fn empty(host_path: &Path) -> io::Result<()> {
+    let top = nix::fcntl::open(host_path, OPEN, Mode::empty())?;
+    let mut removal = Removal { top, moved: 0 };
+    loop {
+        removal.empty_top()?;
+        if entries(removal.top.as_fd())?.is_empty() {
+            return Ok(());
+        }
+    }
+}
+
 struct Removal {
     top: OwnedFd,
     moved: u64,

@@ -6,7 +6,7 @@
 
 use super::checkout::Made;
 use super::index::IndexWriter;
-use super::pinned::Tracked;
+use super::pinned::{Pinned, Tracked};
 use super::{failure, pack};
 use gix::ObjectId;
 use gix::bstr::BString;
@@ -45,6 +45,14 @@ pub(crate) struct Contents<'a> {
     pub(crate) branch: Option<&'a [u8]>,
     /// Every object, each once, in the order in which they are best read.
     pub(crate) objects: &'a [ObjectId],
+}
+
+impl<'a> Contents<'a> {
+    /// Those of `pinned` alone.
+    pub(crate) fn of(pinned: &'a Pinned, branch: Option<&'a [u8]>) -> Self {
+        let Pinned { base, has_parents, objects, .. } = pinned;
+        Self { commit: &base.layers[0].commit, has_parents: *has_parents, branch, objects }
+    }
 }
 
 /// Makes `git_dir` with objects of `repository`: the name of their pack. The index is still to be written.

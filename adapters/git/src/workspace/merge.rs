@@ -7,18 +7,13 @@
 //! What was written is hostile: it is reached through directory handles that follow no link, and no name in it leads
 //! anywhere else. Memory and depth grow with the directories of the commit alone.
 
-use super::permitted::{Looks, Permitted};
+use super::permitted::Permitted;
+use super::shown::{self, Above, Shown, names};
 use crate::beneath::{self, Kind};
 use crate::capture::marks::Marks;
-use crate::capture::tree::open_root;
 use crate::fault::step;
-use nix::dir::Dir;
 use nix::errno::Errno;
-use nix::fcntl::{AtFlags, OFlag, openat, renameat};
-use nix::sys::stat::{Mode, UtimensatFlags, fchmod, fstat, fstatat, futimens, mkdirat, utimensat};
-use nix::sys::time::TimeSpec;
-use std::collections::BTreeSet;
-use std::fs::File;
+use nix::fcntl::renameat;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -29,98 +24,11 @@ const UPPER: &[u8] = b"upper";
 /// Copies what shows through the upper directory in `place` of `lowers` (the uppermost first) into the empty directory
 /// `target` in `place`.
 pub(super) fn copy_lowers(lowers: &[PathBuf], place: &OwnedFd, marks: Marks, target: &str) -> io::Result<()> {
-    let lowers = lowers.iter().map(|lower| open_root(lower)).collect::<Result<Vec<_>, _>>()?;
+    let lowers = shown::open(lowers)?;
     let upper = Permitted::open(place, UPPER)?;
     let target = beneath::open_directory(place, target.as_bytes())?;
-    copy_directory(&lowers, Some(&upper.directory), marks, &target)
-}
-
-/// Where the uppermost layer, `upper`, has no such directory, all below shows through.
-fn copy_directory(lowers: &[OwnedFd], upper: Option<&OwnedFd>, marks: Marks, target: &OwnedFd) -> io::Result<()> {
-    let mut decided = BTreeSet::new();
-    for (position, layer) in lowers.iter().enumerate() {
-        for name in names(layer)? {
-            let name = name?;
-            if decided.insert(name.clone()) {
-                copy_entry(&lowers[position..], &name, upper, marks, target)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Copies the entry `name`, which the first of `lowers` has, unless the uppermost layer hides it.
-fn copy_entry(
-    lowers: &[OwnedFd],
-    name: &[u8],
-    upper: Option<&OwnedFd>,
-    marks: Marks,
-    target: &OwnedFd,
-) -> io::Result<()> {
-    let [first, ..] = lowers else { return Ok(()) };
-    let above = match upper.map(|upper| beneath::look(upper, name)) {
-        None | Some(Err(Errno::ENOENT)) => None,
-        Some(found) => Some(found?.kind()),
-    };
-    match (beneath::look(first, name)?.kind(), above) {
-        (Kind::Directory, None) => copy_merged(lowers, name, None, marks, target),
-        (Kind::Directory, Some(Kind::Directory)) => {
-            let Some(upper) = upper else { return Ok(()) };
-            let above = Permitted::open(upper, name)?;
-            match marks.is_opaque(&above.directory)? {
-                true => Ok(()),
-                false => copy_merged(lowers, name, Some(&above.directory), marks, target),
-            }
-        }
-        (_, Some(_)) => Ok(()),
-        (Kind::File, None) => copy_file(first, name, target),
-        (Kind::Symlink, None) => copy_link(first, name, target),
-        // A whiteout hides what is below it; nothing else lies in a pristine copy.
-        (_, None) => Ok(()),
-    }
-}
-
-fn copy_merged(
-    lowers: &[OwnedFd],
-    name: &[u8],
-    upper: Option<&OwnedFd>,
-    marks: Marks,
-    target: &OwnedFd,
-) -> io::Result<()> {
-    let mut merged = Vec::new();
-    for lower in lowers {
-        match beneath::look(lower, name) {
-            Ok(seen) if seen.kind() == Kind::Directory => merged.push(beneath::open_directory(lower, name)?),
-            Err(Errno::ENOENT) => {}
-            // A whiteout, or a file: what is below it does not show through.
-            Ok(_) => break,
-            Err(errno) => return Err(errno.into()),
-        }
-    }
-    step()?;
-    mkdirat(target, name, Mode::S_IRWXU)?;
-    let made = beneath::open_directory(target, name)?;
-    copy_directory(&merged, upper, marks, &made)?;
-    merged.first().map_or(Ok(()), |first| Looks::of(first)?.give(&made))
-}
-
-fn copy_file(from: &OwnedFd, name: &[u8], target: &OwnedFd) -> io::Result<()> {
-    step()?;
-    let mut source = beneath::open_file(from, name)?;
-    let stat = fstat(&source)?;
-    let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-    let mut made = File::from(openat(target, name, flags, Mode::S_IRUSR | Mode::S_IWUSR)?);
-    io::copy(&mut source, &mut made)?;
-    fchmod(&made, Mode::from_bits_truncate(stat.st_mode))?;
-    let mtime = TimeSpec::new(stat.st_mtime, stat.st_mtime_nsec);
-    Ok(futimens(&made, &mtime, &mtime)?)
-}
-
-fn copy_link(from: &OwnedFd, name: &[u8], target: &OwnedFd) -> io::Result<()> {
-    let stat = fstatat(from, name, AtFlags::AT_SYMLINK_NOFOLLOW)?;
-    nix::unistd::symlinkat(&beneath::read_link(from, name)?[..], target, name)?;
-    let mtime = TimeSpec::new(stat.st_mtime, stat.st_mtime_nsec);
-    Ok(utimensat(target, name, &mtime, &mtime, UtimensatFlags::NoFollowSymlink)?)
+    let above = Above { directory: &upper.directory, marks };
+    Shown { lowers: &lowers, above: Some(above) }.copy_to(&target)
 }
 
 /// Moves what is in the upper directory in `place` into the directory `target` beside it, which has what shows through.
@@ -187,17 +95,10 @@ fn move_entry(upper: &OwnedFd, name: &[u8], target: &OwnedFd) -> io::Result<()> 
     }
 }
 
-/// The names in a directory, one after the other.
-fn names(directory: &OwnedFd) -> io::Result<impl Iterator<Item = io::Result<Vec<u8>>>> {
-    let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
-    let listing = Dir::openat(directory, c".", flags, Mode::empty())?.into_iter();
-    let names = listing.map(|entry| Ok(entry?.file_name().to_bytes().to_vec()));
-    Ok(names.filter(|name| !matches!(name.as_deref(), Ok(b"." | b".."))))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capture::tree::open_root;
     use crate::workspace::disposal;
     use isobox_ports::{Overlay, OverlayKind, WorkspaceMount};
     use nix::unistd::{Uid, geteuid, setfsuid};

@@ -2,6 +2,7 @@
 
 pub(crate) mod base;
 pub(crate) mod checkout;
+mod copies;
 pub(crate) mod creation;
 pub(crate) mod disposal;
 pub(crate) mod git_dir;
@@ -14,7 +15,9 @@ mod overlay;
 mod pack;
 mod permitted;
 pub(crate) mod pinned;
+mod reflink;
 mod retained;
+mod shown;
 pub(crate) mod submodules;
 pub(crate) mod tree;
 mod wide_encoding;
@@ -24,6 +27,7 @@ pub use retained::dispose_retained;
 use crate::GixRepository;
 use crate::capture::{self, MadeFrom};
 use crate::pristine::{Held, PristineCache, Unprepared, Wanted};
+use isobox_domain::policy::WorkspaceKind;
 use isobox_ports::{
     CaptureSink, Cause, Headway, LaidOut, MemorySize, NotNow, Overlay, OverlayKind, Workspace, WorkspaceError,
     WorkspaceForm, WorkspaceMount, WorkspaceRequest, Workspaces,
@@ -86,17 +90,6 @@ impl GixWorkspaces {
                 Ok(None)
             }
         }
-    }
-
-    fn copy(&self, layout: &Layout, request: &WorkspaceRequest<'_>) -> Result<Workspace, WorkspaceError> {
-        let mut workspace = creation::create(&self.repository, layout, request.source, &self.headway)?;
-        let why = self.copied().remove(layout.container());
-        if let Some(why) = why {
-            workspace
-                .notices
-                .push(format!("the workspace is a copy of its own, for no pristine copy could be used: {why}"));
-        }
-        Ok(workspace)
     }
 
     /// The pristine copy that an overlay lies on, made anew if it was evicted.
@@ -189,7 +182,8 @@ impl Workspaces for GixWorkspaces {
         }
         creation::remember_root(&self.repository, source);
         let notices = creation::notices(&self.repository.gix(), &held.seal.missing, &held.seal.filters);
-        Ok(Workspace { mount: WorkspaceMount::Overlay(overlay), state: layout.encode(), notices })
+        let kind = WorkspaceKind::Overlay;
+        Ok(Workspace { mount: WorkspaceMount::Overlay(overlay), kind, state: layout.encode(), notices })
     }
 
     fn add_snapshot(&self, state: &[u8], request: &WorkspaceRequest<'_>) -> Result<(), WorkspaceError> {

@@ -5,6 +5,7 @@ mod fixture;
 
 mod eviction;
 mod layers;
+mod reflinks;
 mod retained;
 mod scale;
 mod scene;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
             trouble::trials(),
             retained::trials(),
             layers::trials(),
+            reflinks::trials(),
             eviction::trials(),
             scale::trials(),
         ];

@@ -1,5 +1,6 @@
 //! A repository, a cache, and overlays mounted for the thread that looks at them.
 
+pub(crate) use crate::fixture::disks::own_mounts;
 use crate::fixture::{Place, chain, commit};
 use isobox_domain::source::WorkspaceSource;
 use isobox_git::{GixRepository, GixWorkspaces};
@@ -8,7 +9,6 @@ use isobox_ports::{
     WorkspaceRequest, Workspaces,
 };
 use nix::mount::{MsFlags, mount};
-use nix::sched::{CloneFlags, unshare};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,11 @@ pub(crate) struct Scene {
 impl Scene {
     /// A repository with a few files.
     pub(crate) fn new() -> Self {
-        let place = Place::new();
+        Self::within(Place::new())
+    }
+
+    /// The same in a place that is there.
+    pub(crate) fn within(place: Place) -> Self {
         let app = place.repository("app");
         fs::create_dir_all(app.join("src/deep")).expect("directories are made");
         fs::write(app.join("src/deep/one"), "1\n").expect("a file is written");
@@ -94,12 +98,6 @@ pub(crate) fn overlay(workspace: &Workspace) -> &Overlay {
 
 pub(crate) fn inode(path: &Path) -> u64 {
     path.symlink_metadata().unwrap_or_else(|error| panic!("{}: {error}", path.display())).ino()
-}
-
-/// A mount namespace for this thread alone.
-pub(crate) fn own_mounts() {
-    unshare(CloneFlags::CLONE_FS | CloneFlags::CLONE_NEWNS).expect("a mount namespace is made");
-    mount(None::<&str>, "/", None::<&str>, MsFlags::MS_PRIVATE | MsFlags::MS_REC, None::<&str>).expect("it is private");
 }
 
 /// Mounts an overlay at its place, for this thread alone: its root.

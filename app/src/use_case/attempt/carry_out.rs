@@ -113,6 +113,8 @@ pub(super) fn carry_out(begun: Begun<'_>, backend: &dyn RuntimeBackend, caller: 
             return Ok(unprepared(ports, record, why, Standing::Incomplete));
         }
     };
+    // Of a directory it is known only now how its files were made.
+    record.policy.workspace = Some(workspace.kind);
     record.artifacts.source_snapshot = snapshot;
     record.warnings.extend(workspace.notices.iter().cloned());
     Ok(match launched {

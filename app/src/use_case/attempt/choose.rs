@@ -69,7 +69,7 @@ pub(super) fn form(
     let at = if memory.is_some() { None } else { Some(ports.workspaces.directory()) };
     let overlay = || Ok(WorkspaceForm::Overlay { kind: backend.overlay(at)?, memory });
     match request.workspace {
-        WorkspaceChoice::Named(WorkspaceKind::Copy) => Ok(WorkspaceForm::Copy),
+        WorkspaceChoice::Named(WorkspaceKind::Copy | WorkspaceKind::Reflink) => Ok(WorkspaceForm::Copy),
         WorkspaceChoice::Named(WorkspaceKind::Overlay) if request.uncommitted == Uncommitted::TakenAlong => {
             Err(Failure::new(FailureKind::Usage, "a workspace with uncommitted changes cannot be an overlay")
                 .with_hint("leave --workspace out, or commit the changes"))

@@ -192,6 +192,16 @@ fn a_kind_of_workspace_that_was_named_is_had_or_nothing_is_started() {
 }
 
 #[test]
+fn a_record_says_whether_the_files_of_a_copy_share_blocks_with_others() {
+    let kinds = [(World::new(edit), WorkspaceKind::Copy), (World::new(edit).sharing_blocks(), WorkspaceKind::Reflink)];
+    for (world, kind) in kinds {
+        tried(&world).expect("an attempt");
+        let [record] = &world.records()[..] else { panic!("one record") };
+        assert_eq!(record.policy.workspace, Some(kind));
+    }
+}
+
+#[test]
 fn a_reader_that_goes_away_closes_the_workloads_stream_and_is_no_loss() {
     let world = World::new(edit);
     let attempted = tried_with(&world, &request(), caller(Failing(io::ErrorKind::BrokenPipe))).expect("an attempt");
