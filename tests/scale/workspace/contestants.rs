@@ -6,25 +6,27 @@ use crate::repository::{self, Size};
 use isobox_tests::{Project, User};
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-pub(crate) const BARE: &str = "1 bare bwrap";
-pub(crate) const WARM: &str = "2 isobox tool, warm";
-pub(crate) const COLD: &str = "3 isobox tool, cold";
-pub(crate) const NEXT: &str = "4 isobox tool, next commit";
-pub(crate) const COPY: &str = "5 isobox tool --workspace copy";
-pub(crate) const MANY: &str = "6 isobox tool, many changes";
-pub(crate) const STATUS: &str = "7 git status";
-pub(crate) const CLONE: &str = "8 git clone";
-pub(crate) const SHARED: &str = "9 git clone --shared, diff, remove";
+// What comes before the blank is the order of the rows.
+pub(crate) const BARE: &str = "01 bare bwrap";
+pub(crate) const WARM: &str = "02 isobox tool, warm";
+pub(crate) const COLD: &str = "03 isobox tool, cold";
+pub(crate) const NEXT: &str = "04 isobox tool, next commit";
+pub(crate) const COPY: &str = "05 isobox tool --workspace copy";
+pub(crate) const MANY: &str = "06 isobox tool, many changes";
+pub(crate) const STATUS: &str = "07 git status";
+pub(crate) const CLONE: &str = "08 git clone";
+pub(crate) const SHARED: &str = "09 git clone --shared, diff, remove";
 pub(crate) const WORKTREE: &str = "10 git worktree add, diff, remove";
 pub(crate) const DIFF: &str = "11 git diff of many changes";
 
 /// Parts of a warm call, as its record has them.
-pub(crate) const CREATION: &str = "2 of it the workspace";
-pub(crate) const CAPTURE: &str = "2 of it the capture";
-pub(crate) const CAPTURE_MANY: &str = "6 of it the capture";
+pub(crate) const CREATION: &str = "02 of it the workspace";
+pub(crate) const CAPTURE: &str = "02 of it the capture";
+pub(crate) const CAPTURE_MANY: &str = "06 of it the capture";
 
 /// Files that change where many do.
 pub(crate) const MANY_FILES: usize = 10_000;
@@ -32,12 +34,28 @@ pub(crate) const MANY_FILES: usize = 10_000;
 const NEXT_FILES: usize = 100;
 
 const EDIT: &str = "echo more >> README.md";
+/// A clone in which many files are changed.
+const CHANGED: &str = "../scratch/changed";
 
-/// Runs of what takes longer than [`SLOW`].
-const SLOW_RUNS: usize = 3;
-const SLOW: Duration = Duration::from_secs(2);
 /// Tasks that are open at once.
 pub(crate) const OPEN_AT_ONCE: usize = 100;
+
+/// Says how far a measurement is.
+struct Progress {
+    what: String,
+    since: Instant,
+}
+
+impl Progress {
+    fn begin(user: User, size: Size) -> Self {
+        Self { what: format!("{user:?} user, {size:?}"), since: Instant::now() }
+    }
+
+    #[expect(clippy::print_stdout, reason = "it takes minutes")]
+    fn tell(&self, what: &str) {
+        println!("{}: {what}, after {:.0} s", self.what, self.since.elapsed().as_secs_f64());
+    }
+}
 
 /// What was found of one contestant so far.
 #[derive(Default)]
@@ -47,25 +65,18 @@ impl Times {
     fn took(&mut self, name: &'static str, time: Duration) {
         self.0.entry(name).or_default().push(time);
     }
-
-    /// Whether a contestant that takes long was measured often enough: eleven runs of each would take hours.
-    fn is_enough(&self, name: &'static str) -> bool {
-        self.0.get(name).is_some_and(|times| times.len() >= SLOW_RUNS && times.iter().all(|time| *time > SLOW))
-    }
-
-    /// Measures the contestant, unless that is enough.
-    fn measure(&mut self, name: &'static str, act: impl FnOnce() -> Duration) {
-        if !self.is_enough(name) {
-            self.took(name, act());
-        }
-    }
 }
 
 /// Measures every contestant in turn in a repository of `size`.
 pub(crate) fn measure(size: Size, user: User, runs: usize) -> Measured {
+    let progress = Progress::begin(user, size);
     let project = repository::make(size, user);
     // The first call also makes the store, and finds out what works here.
     time(tool(&project, &[], EDIT));
+    if size.files() >= MANY_FILES {
+        time(git(&project, &format!("git clone -q --shared . {CHANGED} && cd {CHANGED} && {}", edit_many())));
+    }
+    progress.tell("made the repository");
     let (mut times, mut peaks) = (Times::default(), BTreeMap::new());
     for run in 0..runs {
         times.took(BARE, time(bare(&project)));
@@ -73,6 +84,7 @@ pub(crate) fn measure(size: Size, user: User, runs: usize) -> Measured {
         times.took(STATUS, time(git(&project, "git status --porcelain")));
         without_overlays(&project, &mut times);
         cold(&project, size, run, &mut times);
+        progress.tell(&format!("run {} of {runs}", run + 1));
     }
     let mut peak = |name, command: Command| peaks.insert(name, peak_kib(&command, &project.scratch()));
     peak(WARM, tool(&project, &[], EDIT));
@@ -84,7 +96,8 @@ pub(crate) fn measure(size: Size, user: User, runs: usize) -> Measured {
     }
     forget(&project);
     peak(COLD, tool(&project, &[], EDIT));
-    let medians = times.0.into_iter().map(|(name, times)| (name, (median(&times), times.len()))).collect();
+    progress.tell("measured memory");
+    let medians = times.0.into_iter().map(|(name, times)| (name, median(&times))).collect();
     Measured { size, medians, peaks_kib: peaks, open: open::measure(&project) }
 }
 
@@ -110,21 +123,15 @@ fn without_overlays(project: &Project, times: &mut Times) {
         ["git worktree add -q --detach ../scratch/copy", "git worktree remove --force ../scratch/copy"],
     ]
     .map(|[make, remove]| without_isobox(make, remove));
-    times.measure(COPY, || time(tool(project, &["--workspace", "copy"], EDIT)));
-    times.measure(CLONE, || {
-        let took = time(git(project, "git clone -q . ../scratch/clone"));
-        time(git(project, "rm -rf ../scratch/clone"));
-        took
-    });
-    times.measure(SHARED, || time(git(project, &shared)));
-    times.measure(WORKTREE, || time(git(project, &worktree)));
+    times.took(COPY, time(tool(project, &["--workspace", "copy"], EDIT)));
+    times.took(CLONE, time(git(project, "git clone -q . ../scratch/clone")));
+    time(git(project, "rm -rf ../scratch/clone"));
+    times.took(SHARED, time(git(project, &shared)));
+    times.took(WORKTREE, time(git(project, &worktree)));
 }
 
 /// A call that makes its copy, from nothing and from that of the commit before.
 fn cold(project: &Project, size: Size, run: usize, times: &mut Times) {
-    if times.is_enough(COLD) {
-        return;
-    }
     forget(project);
     times.took(COLD, time(tool(project, &[], EDIT)));
     if size.files() >= MANY_FILES {
@@ -134,13 +141,10 @@ fn cold(project: &Project, size: Size, run: usize, times: &mut Times) {
     }
 }
 
-/// Many files change, in a Sandbox and without one.
+/// Many files changed, in a Sandbox and in a clone that was made before.
 fn many(project: &Project, times: &mut Times) {
-    let edit = edit_many();
-    time(git(project, &format!("git clone -q --shared . ../scratch/copy && cd ../scratch/copy && {edit}")));
-    times.took(DIFF, time(git(project, "git -C ../scratch/copy diff")));
-    time(git(project, "rm -rf ../scratch/copy"));
-    times.took(MANY, time(tool(project, &["--timings"], &edit)));
+    times.took(DIFF, time(git(project, &format!("git -C {CHANGED} diff"))));
+    times.took(MANY, time(tool(project, &["--timings"], &edit_many())));
     times.took(CAPTURE_MANY, phase(project, "capture"));
 }
 
@@ -171,7 +175,15 @@ fn without_isobox(make: &str, remove: &str) -> String {
 
 /// Removes what isobox keeps for the next call.
 fn forget(project: &Project) {
-    fs::remove_dir_all(project.home().join(".cache/isobox/pristine")).ok();
+    let cache = project.home().join(".cache/isobox/pristine");
+    loop {
+        match fs::remove_dir_all(&cache) {
+            // The last call may still tidy up there.
+            Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => return,
+            removed => return removed.expect("the cache is removed"),
+        }
+    }
 }
 
 /// Commits a change of a hundred files, so that the source is clean again.

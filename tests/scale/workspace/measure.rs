@@ -17,8 +17,8 @@ pub(crate) const METER: &str = "meter";
 /// What was measured in a repository of one size.
 pub(crate) struct Measured {
     pub(crate) size: Size,
-    /// The median of each contestant, in milliseconds, and of how many runs.
-    pub(crate) medians: BTreeMap<&'static str, (f64, usize)>,
+    /// The median of each contestant, in milliseconds.
+    pub(crate) medians: BTreeMap<&'static str, f64>,
     /// The most memory that a process of isobox had, by contestant.
     pub(crate) peaks_kib: BTreeMap<&'static str, u64>,
     /// What many open Workspaces cost.
@@ -28,7 +28,7 @@ pub(crate) struct Measured {
 impl Measured {
     /// The median of `contestant`.
     pub(crate) fn ms(&self, contestant: &str) -> f64 {
-        self.medians[contestant].0
+        self.medians[contestant]
     }
 
     /// The highest peak.
@@ -78,25 +78,29 @@ pub(crate) fn meter(mut arguments: impl Iterator<Item = OsString>) {
 #[expect(clippy::print_stdout, reason = "the figures are to be seen")]
 pub(crate) fn print(user: User, runs: usize, measured: &[Measured]) {
     let sizes: Vec<_> = measured.iter().map(|at| format!("{:?}, {} files", at.size, at.size.files())).collect();
-    println!("\n{user:?}: ms, median of {runs} interleaved runs, or of as many as are said\n");
+    println!("\n{user:?}: ms, median of {runs} interleaved runs\n");
     println!("| | {} |\n|---|{}", sizes.join(" | "), "---|".repeat(sizes.len()));
     let names: BTreeSet<_> = measured.iter().flat_map(|at| at.medians.keys()).collect();
     for name in names {
-        row(name, measured, |at| match at.medians.get(name) {
+        row(shown(name), measured, |at| match at.medians.get(name) {
             None => "–".to_owned(),
-            Some((ms, found)) if *found == runs => format!("{ms:.1}"),
-            Some((ms, found)) => format!("{ms:.1} ({found} runs)"),
+            Some(ms) => format!("{ms:.1}"),
         });
     }
     let peaks: BTreeSet<_> = measured.iter().flat_map(|at| at.peaks_kib.keys()).collect();
     for name in peaks {
-        row(&format!("peak MiB: {name}"), measured, |at| {
+        row(&format!("peak MiB: {}", shown(name)), measured, |at| {
             at.peaks_kib.get(name).map_or_else(|| "–".to_owned(), |kib| format!("{:.1}", *kib as f64 / 1024.0))
         });
     }
     row("open at once: MB on disk", measured, |at| format!("{:.1}", at.open.disk_bytes as f64 / 1e6));
     row("open at once: MB in memory, of isobox", measured, |at| format!("{:.1}", at.open.memory_bytes as f64 / 1e6));
     println!();
+}
+
+/// A contestant without what orders it.
+fn shown(name: &str) -> &str {
+    name.split_once(' ').map_or(name, |(_, shown)| shown)
 }
 
 #[expect(clippy::print_stdout, reason = "the figures are to be seen")]

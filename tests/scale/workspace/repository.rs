@@ -21,6 +21,15 @@ impl Size {
     /// Every size, the smallest first.
     pub(crate) const ALL: [Self; 3] = [Self::Tiny, Self::Medium, Self::Large];
 
+    /// What it is called.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Tiny => "tiny",
+            Self::Medium => "medium",
+            Self::Large => "large",
+        }
+    }
+
     /// Files besides those of every project.
     pub(crate) const fn files(self) -> usize {
         match self {
