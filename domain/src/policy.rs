@@ -329,11 +329,18 @@ impl EffectivePolicy {
 
     /// What is required of limits and not enforced; `None` if nothing is.
     pub fn unmet_limits(&self) -> Option<Unmet> {
-        let required = Requirement::Control(Control::Limits);
-        let report = self.controls.iter().find(|report| report.control == Control::Limits)?;
-        let is_unmet = self.asked.require.as_slice().contains(&required) && !report.enforcement.is_enforced();
-        let enforcement = report.enforcement.clone();
-        is_unmet.then_some(Unmet { backend: self.backend, requirement: required, enforcement })
+        let required = self.asked.require.as_slice().iter().filter_map(|required| {
+            let enforcement = match required {
+                Requirement::Control(Control::Limits) => {
+                    &self.controls.iter().find(|report| report.control == Control::Limits)?.enforcement
+                }
+                Requirement::Control(_) => return None,
+                // One that nothing is said of here is kept elsewhere.
+                Requirement::Limit(limit) => &self.limits.iter().find(|report| report.limit == *limit)?.enforcement,
+            };
+            Some(Unmet { backend: self.backend, requirement: *required, enforcement: enforcement.clone() })
+        });
+        required.into_iter().find(|required| !required.enforcement.is_enforced())
     }
 
     /// The same with what is in force of the limits, which the control of that name sums up.

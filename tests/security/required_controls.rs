@@ -13,6 +13,7 @@ promises! {
         what_a_user_requires_holds_in_every_project,
         host_is_asked_for_by_name_unless_the_project_names_what_contains,
         a_limit_is_raised_or_lifted_only_by_the_word_for_it,
+        a_limit_that_is_required_and_does_not_hold_starts_nothing,
     ],
 }
 
@@ -141,6 +142,26 @@ fn a_limit_is_raised_or_lifted_only_by_the_word_for_it(case: &Case) {
     let run = project.isobox(&["run", "-q", "--limit", "time=30m", "--limit", "open_files=100", "--", "true"]);
     assert!(run.code == 0 && !run.stderr.contains("less contained"), "{run:?}");
     assert_eq!(case.record()["effective_policy"]["unsafe_overrides"], serde_json::json!([]));
+}
+
+/// On `host` no limit but that of output holds whole.
+fn a_limit_that_is_required_and_does_not_hold_starts_nothing(case: &Case) {
+    let project = &case.project;
+    let known = project.isobox(&["list"]).stdout;
+    let run = |more: &[&str]| {
+        let flags = ["run", "-q", "--json-errors", "--backend=host"];
+        project.isobox(&[&flags[..], more, &["--", "true"]].concat())
+    };
+    let refused = run(&["--require=memory", "--limit=memory=1GiB"]);
+    let error: serde_json::Value = serde_json::from_str(refused.stderr.lines().last().expect("a line")).expect("JSON");
+    let (required, status) = (&error["not_enforced"][0]["required"], &error["not_enforced"][0]["status"]);
+    assert_eq!((refused.code, required, status), (125, &"memory".into(), &"partially_enforced".into()), "{refused:?}");
+    let refused = run(&["--require=limits.processes"]);
+    assert!(refused.code == 125 && refused.stderr.contains("the policy sets no such limit"), "{refused:?}");
+    assert_nothing_began(project, &known);
+    let held = run(&["--require=output", "--limit=output=1MiB"]);
+    assert_eq!(held.code, 0, "{held:?}");
+    assert_eq!(case.record()["effective_policy"]["require"], serde_json::json!(["output"]));
 }
 
 #[test]

@@ -22,5 +22,6 @@ pub(crate) fn capabilities<F>(
             .map(|control| ControlReport { control, enforcement: enforcement(control) })
             .collect(),
         limitations: findings.map(limitations).unwrap_or_default(),
+        limits: Vec::new(),
     }
 }

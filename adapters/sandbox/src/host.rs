@@ -43,6 +43,7 @@ impl RuntimeBackend for HostBackend {
                 "the backend `host` contains nothing: the workload can read, change and reach whatever its user can"
                     .to_owned(),
             ],
+            limits: Vec::new(),
         }
     }
 

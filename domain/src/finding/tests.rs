@@ -145,7 +145,13 @@ fn backends() -> [Fact; 2] {
     [BackendName::Bubblewrap, BackendName::Host].map(|backend| {
         let enforcement = Enforcement::Enforced { mechanism: "namespaces".to_owned() };
         let controls = vec![ControlReport { control: Control::Filesystem, enforcement }];
-        Fact::Backend(Box::new(Capabilities { backend, unavailable: None, controls, limitations: Vec::new() }))
+        Fact::Backend(Box::new(Capabilities {
+            backend,
+            unavailable: None,
+            controls,
+            limitations: Vec::new(),
+            limits: Vec::new(),
+        }))
     })
 }
 

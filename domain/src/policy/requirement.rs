@@ -2,6 +2,7 @@
 
 use super::{BackendName, Capabilities, SandboxPolicy};
 use crate::enforcement::{Control, Enforcement};
+use crate::limit::Limit;
 use std::fmt;
 
 /// One thing that has to be enforced: an entry of `require`.
@@ -9,18 +10,23 @@ use std::fmt;
 pub enum Requirement {
     /// A control.
     Control(Control),
+    /// One limit, which the policy has to set.
+    Limit(Limit),
 }
 
 impl Requirement {
     /// Everything that can be required, in the order in which it is shown.
     pub fn all() -> impl Iterator<Item = Self> + Clone {
-        Control::ALL.into_iter().map(Self::Control)
+        Control::ALL.into_iter().map(Self::Control).chain(Limit::ALL.into_iter().map(Self::Limit))
     }
 
     /// The name in policies, records and output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Control(control) => control.name(),
+            // There is a control of that name.
+            Self::Limit(limit @ Limit::Processes) => limit.key(),
+            Self::Limit(limit) => limit.name(),
         }
     }
 
@@ -97,17 +103,47 @@ pub(super) fn unmet(asked: &SandboxPolicy, backend: &Capabilities) -> Vec<Unmet>
 }
 
 fn enforcement(requirement: Requirement, asked: &SandboxPolicy, backend: &Capabilities) -> Enforcement {
-    let Requirement::Control(control) = requirement;
-    let report = backend.controls.iter().find(|report| report.control == control);
-    match report {
-        Some(report) => super::resolve::under_policy(report, asked).enforcement,
-        None => Enforcement::NotEnforced { reason: "the runtime backend says nothing about it".to_owned() },
-    }
+    let not = |reason: &str| Enforcement::NotEnforced { reason: reason.to_owned() };
+    let found = match requirement {
+        Requirement::Control(control) => {
+            let report = backend.controls.iter().find(|report| report.control == control);
+            report.map(|report| super::resolve::under_policy(report, asked).enforcement)
+        }
+        Requirement::Limit(limit) if asked.limits.of(limit).is_none() => Some(not("the policy sets no such limit")),
+        // Whoever starts something under this policy has found it out, and looks once more when it is in force.
+        Requirement::Limit(_) if backend.limits.is_empty() => {
+            Some(Enforcement::Enforced { mechanism: "what is found out before the start".to_owned() })
+        }
+        Requirement::Limit(limit) => {
+            let report = backend.limits.iter().find(|report| report.limit == limit);
+            report.map(|report| report.enforcement.clone())
+        }
+    };
+    found.unwrap_or_else(|| not("the runtime backend says nothing about it"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limit::LimitReport;
+
+    #[test]
+    fn a_limit_that_is_required_has_to_be_set_and_to_hold() {
+        let backend = |report| {
+            let (backend, controls, limitations) = (BackendName::Landlock, Vec::new(), Vec::new());
+            Capabilities { backend, unavailable: None, controls, limitations, limits: vec![report] }
+        };
+        let mut asked = SandboxPolicy { require: of(&["memory"]), ..SandboxPolicy::default() };
+        let held = backend(LimitReport::by(Limit::Memory, 1 << 30, "a group"));
+        let reason = |unmet: Vec<Unmet>| unmet.iter().map(Unmet::to_string).collect::<Vec<_>>();
+        assert_eq!(reason(unmet(&asked, &held)), ["`memory` is not enforced: the policy sets no such limit"]);
+        asked.limits = asked.limits.with(Limit::Memory, Some(1 << 30));
+        assert_eq!(unmet(&asked, &held), []);
+        let not = backend(LimitReport::not(Limit::Memory, 1 << 30, "no group"));
+        assert_eq!(reason(unmet(&asked, &not)), ["`memory` is not enforced: no group"]);
+        // The control of that name is not the limit.
+        assert_eq!(of(&["processes", "limits.processes"]).as_slice().len(), 2);
+    }
 
     fn of(names: &[&str]) -> Requirements {
         names.iter().map(|name| Requirement::parse(name).expect("a name")).collect()
@@ -117,6 +153,9 @@ mod tests {
     fn what_is_required_is_each_once_and_in_one_order() {
         assert_eq!(of(&["network", "filesystem", "network"]), of(&["filesystem", "network"]));
         assert_eq!(Requirement::parse("netwrk"), None);
+        for known in Requirement::all() {
+            assert_eq!(Requirement::parse(known.name()), Some(known));
+        }
     }
 
     #[test]

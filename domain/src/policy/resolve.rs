@@ -20,6 +20,8 @@ pub struct Capabilities {
     pub controls: Vec<ControlReport>,
     /// Known limitations, as sentences for people.
     pub limitations: Vec<String>,
+    /// What it would enforce of the limits that are asked for; none where that is not known yet.
+    pub limits: Vec<LimitReport>,
 }
 
 impl Capabilities {
@@ -39,6 +41,7 @@ impl Capabilities {
         if let Some(report) = self.controls.iter_mut().find(|report| report.control == Control::Limits) {
             *report = sum_up(limits);
         }
+        self.limits = limits.to_vec();
         self
     }
 

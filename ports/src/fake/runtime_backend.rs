@@ -86,6 +86,7 @@ impl ScriptedBackend {
             unavailable: None,
             controls: Control::ALL.into_iter().map(claim).collect(),
             limitations: Vec::new(),
+            limits: Vec::new(),
         };
         Self { capabilities, refusal: None, overlay: None, play: Arc::new(play) }
     }

@@ -18,7 +18,7 @@ fn nothing() -> Enforcement {
 
 fn capabilities(backend: BackendName, enforcement: &Enforcement) -> Capabilities {
     let controls = Control::ALL.map(|control| ControlReport { control, enforcement: enforcement.clone() }).to_vec();
-    Capabilities { backend, unavailable: None, controls, limitations: Vec::new() }
+    Capabilities { backend, unavailable: None, controls, limitations: Vec::new(), limits: Vec::new() }
 }
 
 fn named(backend: BackendName) -> SandboxPolicy {
@@ -170,6 +170,7 @@ fn any_capabilities() -> impl Strategy<Value = Vec<Capabilities>> {
                     .map(|(control, enforcement)| ControlReport { control, enforcement })
                     .collect(),
                 limitations: Vec::new(),
+                limits: Vec::new(),
             },
         )
     };
@@ -235,7 +236,8 @@ proptest! {
     #[test]
     fn whatever_starts_enforces_everything_that_is_required(asked in any_policy(), backends in any_capabilities()) {
         if let Ok(effective) = resolve(&asked, &backends) {
-            for Requirement::Control(control) in asked.require.as_slice() {
+            for required in asked.require.as_slice() {
+                let Requirement::Control(control) = required else { panic!("no limit is set: {required:?}") };
                 let report = effective.controls.iter().find(|report| report.control == *control);
                 prop_assert!(report.is_some_and(|report| report.enforcement.is_enforced()));
             }
