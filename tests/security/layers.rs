@@ -100,6 +100,29 @@ fn what_is_odd_large_or_in_the_way_is_told_the_same_of_an_overlay_and_of_a_copy(
 }
 
 #[test]
+fn renaming_a_directory_of_the_commit_fails_as_between_file_systems_and_the_record_says_so() {
+    let case = "a directory of the commit that is renamed in an overlay";
+    if !has_python() {
+        return ignored(case, "there is no /usr/bin/python3");
+    }
+    let script = "import errno, os\nos.mkdir('own')\nos.rename('own', 'renamed')\nopen('renamed/in', 'w').write('in\\n')\n\
+        try: os.rename('src', 'moved')\nexcept OSError as error: print(errno.errorcode[error.errno])";
+    with_overlays(case, |project| {
+        for limits in [&[][..], &["--limit", "disk=8MiB"]] {
+            let command = ["--", "/usr/bin/python3", "-c", script];
+            let arguments = [&["run", "-q", "--workspace", "overlay"], limits, &command].concat();
+            let run = project.isobox(&arguments);
+            assert_eq!((run.code, run.stdout.as_str()), (0, "EXDEV\n"), "{run:?}");
+            assert_eq!(project.isobox(&["diff", "--name-only", "@latest"]).stdout, "renamed/in\n");
+            let shown = project.isobox(&["show", "--json", "@latest"]).stdout;
+            let record: Value = serde_json::from_str(&shown).expect("a document");
+            let limitations = &record["effective_policy"]["limitations"];
+            assert!(limitations.to_string().contains("fails with EXDEV"), "{limitations}");
+        }
+    });
+}
+
+#[test]
 fn a_hundred_thousand_files_in_an_overlay_are_captured_and_nothing_is_left() {
     if !has_python() {
         return ignored("100,000 files in an overlay", "there is no /usr/bin/python3");

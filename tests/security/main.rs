@@ -2,6 +2,7 @@
 
 mod boundary;
 mod dependency_caches;
+mod full_workspace;
 mod hidden_and_protected;
 mod host_obeys_nothing;
 mod inodes;
