@@ -4,8 +4,8 @@ use crate::exit_code::ExitCode;
 use isobox_domain::fact::Refused;
 use isobox_domain::policy::Unmet;
 use isobox_ports::{
-    AppendError, ApplyError, Cause, NotNow, PolicyError, PolicyPinsError, ProjectFilesError, RepositoryError,
-    StoreError, StoreErrorKind, UpdateError, WorkspaceError,
+    AppendError, ApplyError, Cause, NotNow, PolicyError, PolicyPinsError, PrivateCopyError, ProjectFilesError,
+    RepositoryError, StoreError, StoreErrorKind, UpdateError, WorkspaceError,
 };
 use std::error::Error;
 
@@ -162,6 +162,14 @@ impl From<RepositoryError> for Failure {
                 .with_hint("wait for the other promotion to end, then try again"),
             RepositoryError::Io { source, .. } => Self::new(FailureKind::General, message).because(source),
         }
+    }
+}
+
+impl From<PrivateCopyError> for Failure {
+    fn from(error: PrivateCopyError) -> Self {
+        Self::new(FailureKind::General, error.to_string()).because(error.source).with_hint(
+            "name the smallest directory that will do, or leave what is in the way out of `filesystem.write`",
+        )
     }
 }
 

@@ -29,7 +29,6 @@ pub(crate) use update::{build, with_publisher, with_update_ports};
 pub(crate) use upkeep::give_way;
 
 pub(crate) use isobox_git::Kind;
-pub(crate) use isobox_host::PrivateCopies;
 
 use crate::cli::Place;
 use crate::failure::{Failure, FailureKind};
@@ -38,7 +37,7 @@ use isobox_domain::masking;
 use isobox_domain::record::RecordedArgument;
 use isobox_domain::source::WorkspaceSource;
 use isobox_domain::task_id::TaskSelector;
-use isobox_git::{FsWorkspaceCache, GixRepository, GixWorkspaces};
+use isobox_git::{FsPrivateCopies, FsWorkspaceCache, GixRepository, GixWorkspaces};
 use isobox_host::{
     Directories, FsCacheLayers, MaskKey, POLICY_PATH, PrivateFileError, RandomTaskIds, SystemClock, SystemStopwatch,
 };
@@ -54,6 +53,8 @@ use std::path::{Path, PathBuf};
 const VIEWS: &str = ".isobox/tasks";
 /// Where pristine copies lie in the user's cache directory.
 const PRISTINE_COPIES: &str = "pristine";
+/// Where copies that a workload may change lie in the user's state directory.
+const PRIVATE_COPIES: &str = "private";
 /// Where a project's records directory lies in its common Git directory.
 const RECORDS: &str = "isobox";
 
@@ -123,6 +124,7 @@ impl Location {
 pub(crate) struct Project {
     repository: GixRepository,
     workspaces: GixWorkspaces,
+    copies: FsPrivateCopies,
     directories: Directories,
     backends: Backends,
     location: Location,
@@ -152,11 +154,12 @@ impl Project {
         let directories = Directories::from_environment();
         let root = directories.workspaces().map_err(unusable_directory)?;
         let cache = pristine_copies(&directories).ok();
+        let copies = FsPrivateCopies::new(directories.state().map_err(unusable_directory)?.join(PRIVATE_COPIES));
         let workspaces = GixWorkspaces::new(repository.clone(), root, cache);
         // Without a cache directory every call tries anew whether Sandboxes come up.
         let backends =
             directories.cache().map_or_else(|_| Backends::new(), |directory| Backends::remembering(&directory));
-        Ok(Self { repository, workspaces, directories, backends, location, place: Place::default() })
+        Ok(Self { repository, workspaces, copies, directories, backends, location, place: Place::default() })
     }
 
     /// The same project, which the command line names as `place`.

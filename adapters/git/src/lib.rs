@@ -19,6 +19,7 @@ mod oid;
 mod ownership;
 mod patch;
 mod pristine;
+mod private_copies;
 mod probe;
 mod promotion;
 mod random;
@@ -29,6 +30,7 @@ mod workspace;
 
 pub use ignored::Kind;
 pub use pristine::FsWorkspaceCache;
+pub use private_copies::FsPrivateCopies;
 pub use probe::RepositoryProbe;
 pub use repository::GixRepository;
 pub use workspace::{GixWorkspaces, dispose_retained};

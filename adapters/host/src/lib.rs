@@ -14,10 +14,10 @@ mod made_up_host;
 mod mask_key;
 mod policy;
 mod policy_pins;
-mod private_copies;
 mod private_file;
 mod project_files;
 mod read_paths;
+mod removal;
 mod task_ids;
 mod update_target;
 
@@ -33,7 +33,6 @@ pub use policy::{
     YamlUserPolicy, default_policy_text, parse_policy, policy_schema,
 };
 pub use policy_pins::FsPolicyPins;
-pub use private_copies::PrivateCopies;
 pub use private_file::PrivateFileError;
 pub use project_files::FsProjectFiles;
 pub use read_paths::{ReadPathError, ReadPaths};

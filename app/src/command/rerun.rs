@@ -16,7 +16,7 @@ use crate::use_case::effective_policy::require_within;
 use crate::use_case::laps::Laps;
 use crate::use_case::open_tasks;
 use crate::use_case::select::Selected;
-use crate::wiring::{PrivateCopies, Project, Store, stopwatch};
+use crate::wiring::{Project, Store, stopwatch};
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::content::ContentId;
 use isobox_domain::escape::Escaped;
@@ -46,8 +46,7 @@ pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<Exit
     if arguments.place.source.is_none() {
         require_here(&project).map_err(cannot)?;
     }
-    // The copies are there as long as the attempt is.
-    let (mut policy, (exposed, _copies)) = policy(console, &project, arguments, record)?;
+    let (mut policy, exposed) = policy(console, &project, arguments, record)?;
     apply_turn(&project, arguments.turn, &mut policy)?;
     let telling = telling(console, &project, &policy, &arguments.telling)?;
     laps.end(Phase::Policy);
@@ -122,7 +121,7 @@ fn policy(
     project: &Project,
     arguments: &RerunArguments,
     record: &TaskRecord,
-) -> Result<(ProjectPolicy, (Exposed, Option<PrivateCopies>)), Failure> {
+) -> Result<(ProjectPolicy, Exposed), Failure> {
     let flag = arguments.trust;
     let mut now = match record.kind {
         SandboxKind::ToolCall => tool_policy(console, project, flag)?,

@@ -272,8 +272,7 @@ fn execute(witness: Witness<'_>, project: &Project, wanted: Wanted) -> Result<Ex
     let Wanted { kind, command, mut policy, given, retention, workspace, patience, uncommitted, timekeeping, probing } =
         wanted;
     let refused = |failure: Failure| failure.while_doing(preflight_of(kind));
-    // The copies are there as long as the attempt is.
-    let (exposed, _copies) = project.exposed(&mut policy.sandbox, &given).map_err(refused)?;
+    let exposed = project.exposed(&mut policy.sandbox, &given).map_err(refused)?;
     tell_of_unsafe(witness.console, &policy.sandbox);
     let store = prepare(witness.console, project, policy.views)?;
     witness.laps.end(Phase::Store);

@@ -2,6 +2,7 @@
 
 mod carry_out;
 mod choose;
+mod copies;
 mod draft;
 mod fill;
 mod follow_up;
@@ -30,7 +31,7 @@ use isobox_domain::policy::{ProjectPolicy, WorkspaceChoice};
 use isobox_domain::record::{RecordedArgument, SandboxKind, TaskRecord};
 use isobox_domain::timings::Phase;
 use isobox_ports::{
-    Attempts, Clock, DependencyCaches, Exposed, ObjectStore, Prober, RecordLog, RuntimeBackend, TaskIds,
+    Attempts, Clock, DependencyCaches, Exposed, ObjectStore, PrivateCopies, Prober, RecordLog, RuntimeBackend, TaskIds,
     TrustedRepository, Turns, Views, WorkspaceRequest, Workspaces,
 };
 
@@ -61,6 +62,7 @@ pub(crate) struct Ports<'a> {
     pub(crate) task_ids: &'a dyn TaskIds,
     pub(crate) prober: &'a dyn Prober,
     pub(crate) caches: &'a dyn DependencyCaches,
+    pub(crate) copies: &'a dyn PrivateCopies,
     pub(crate) laps: &'a Laps<'a>,
 }
 

@@ -1,14 +1,16 @@
 //! What an attempt notes about its Workspace, so that it is removed in the end whoever is killed when.
 
 use super::noted_mount;
-use crate::failure::one_line;
+use crate::failure::{Failure, one_line};
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
 use isobox_domain::timestamp::Timestamp;
-use isobox_ports::{Attempt, StoreError, WorkspaceError, WorkspaceMount, Workspaces};
+use isobox_ports::{Attempt, PrivateCopies, StoreError, WorkspaceMount, Workspaces};
 use std::os::unix::ffi::OsStringExt;
 
 /// Note: the state of the Workspace.
 pub(crate) const PLACE: &str = "workspace";
+/// Note: the state of the private copies.
+pub(crate) const COPIES: &str = "private-copies";
 /// Note: the Workspace is whole and a launch was tried; see [`Launched`].
 const LAUNCHED: &str = "launched";
 
@@ -39,22 +41,33 @@ impl Launched {
     }
 }
 
-/// Removes what an attempt leaves whose record is durable: its Workspace, unless that is kept, and then the attempt.
+/// Removes what an attempt leaves whose record is durable: its private copies, its Workspace, unless that is kept, and then the
+/// attempt.
 ///
 /// The attempt names the Workspace until it is gone, so that a kill or a failure in between leaves nothing that no later
 /// start finds.
 pub(crate) fn dispose(
-    workspaces: &dyn Workspaces,
+    (workspaces, copies): (&dyn Workspaces, &dyn PrivateCopies),
     attempt: Box<dyn Attempt>,
     record: &TaskRecord,
     place: Option<&[u8]>,
-) -> Result<(), WorkspaceError> {
+) -> Result<(), Failure> {
+    let removed = dispose_copies(copies, &*attempt);
     if let Some(place) = place.filter(|_| !matches!(record.workspace, WorkspaceFate::Retained { .. })) {
         workspaces.dispose(place)?;
     }
+    removed?;
     // What cannot be removed now is found, and removed, by the next start.
     attempt.discard().ok();
     Ok(())
+}
+
+/// Removes the private copies of an attempt, if it has any.
+pub(crate) fn dispose_copies(copies: &dyn PrivateCopies, attempt: &dyn Attempt) -> Result<(), Failure> {
+    match attempt.noted(COPIES)? {
+        Some(state) => Ok(copies.dispose(&state)?),
+        None => Ok(()),
+    }
 }
 
 /// Keeps the Workspace at `place` for the user, and says so in `record`. What cannot be cleared away around it stays.

@@ -16,7 +16,7 @@ use isobox_domain::source::WorkspaceSource;
 use isobox_domain::timestamp::Timestamp;
 use isobox_ports::fake::{
     CountingStopwatch, CountingTaskIds, DirectoryWorkspaces, Files, FixedClock, InMemoryRepository, InMemoryStore,
-    NoDependencyCaches, NothingHeld, Performance, Scene, ScriptedBackend, ScriptedProber,
+    NamedCopies, NoDependencyCaches, NothingHeld, Performance, Scene, ScriptedBackend, ScriptedProber,
 };
 use isobox_ports::{Attempts, OverlayKind, RecordLog, RuntimeBackend};
 use std::cell::{Cell, RefCell};
@@ -41,6 +41,7 @@ pub(crate) struct World {
     pub(crate) warnings: RefCell<Vec<String>>,
     pub(crate) told_of_start: Cell<bool>,
     pub(crate) broken: Broken,
+    pub(crate) copies: NamedCopies,
     backend: ScriptedBackend,
     prober: ScriptedProber,
     ids: CountingTaskIds,
@@ -60,6 +61,7 @@ impl World {
             warnings: RefCell::default(),
             told_of_start: Cell::new(false),
             broken,
+            copies: NamedCopies::default(),
             backend: ScriptedBackend::new(play),
             prober: ScriptedProber::default(),
             ids: CountingTaskIds::default(),
@@ -124,6 +126,7 @@ impl World {
             task_ids: &self.ids,
             prober: &self.prober,
             caches: &NoDependencyCaches,
+            copies: &self.copies,
             laps: &Laps::start(&CountingStopwatch::default()),
         })
     }
@@ -133,6 +136,7 @@ impl World {
         let ports = recover::Ports {
             workspaces: &self.workspaces,
             held: &NothingHeld,
+            copies: &self.copies,
             attempts: &self.store,
             records: &self.store,
             objects: &self.store.inner,

@@ -9,8 +9,8 @@ use isobox_domain::policy::ViewLimit;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
 use isobox_domain::v1::is_imported;
 use isobox_ports::{
-    Attempt, Attempts, Cause, Clock, HeldMemory, ObjectStore, Publishing, RecordLog, Role, StoreError, StoreErrorKind,
-    Views, Workspaces,
+    Attempt, Attempts, Cause, Clock, HeldMemory, ObjectStore, PrivateCopies, Publishing, RecordLog, Role, StoreError,
+    StoreErrorKind, Views, Workspaces,
 };
 
 /// What a recovery touches.
@@ -18,6 +18,7 @@ use isobox_ports::{
 pub(crate) struct Ports<'a> {
     pub(crate) workspaces: &'a dyn Workspaces,
     pub(crate) held: &'a dyn HeldMemory,
+    pub(crate) copies: &'a dyn PrivateCopies,
     pub(crate) attempts: &'a dyn Attempts,
     pub(crate) records: &'a dyn RecordLog,
     pub(crate) objects: &'a dyn ObjectStore,
@@ -63,7 +64,7 @@ fn finish(ports: &Ports<'_>, mut attempt: Box<dyn Attempt>, views: ViewLimit, te
         return record_interruption(ports, attempt, views, tell);
     };
     let place = attempt.noted(disposal::PLACE)?;
-    Ok(dispose(ports.workspaces, attempt, &record, place.as_deref())?)
+    dispose((ports.workspaces, ports.copies), attempt, &record, place.as_deref())
 }
 
 /// The record of an attempt, if there is one.
@@ -115,7 +116,7 @@ fn record_interruption(
     settle_fate(ports, &mut record, place.as_deref(), launched, captured);
     let (digest, attempt) = ports.records.publish_keeping(attempt, &record)?;
     tell(Progress::Warning(&format!("{} was interrupted; its record now has what was left of it", record.task)));
-    dispose(ports.workspaces, attempt, &record, place.as_deref())?;
+    dispose((ports.workspaces, ports.copies), attempt, &record, place.as_deref())?;
     view::write(ports.views, ports.objects, &record, &digest, &[], views)
 }
 

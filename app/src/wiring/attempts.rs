@@ -32,6 +32,7 @@ impl Project {
             task_ids: &RandomTaskIds,
             prober: &SandboxProber,
             caches: &self.dependency_caches(&variable),
+            copies: &self.copies,
             laps,
         })
     }
@@ -50,6 +51,7 @@ impl Project {
         recover::Ports {
             workspaces,
             held: &Holders,
+            copies: &self.copies,
             attempts: store.store(),
             records: store.store(),
             objects: store.store(),

@@ -7,16 +7,12 @@ use isobox_domain::escape::Escaped;
 use isobox_domain::policy::{ReuseKind, SandboxPolicy, read};
 use isobox_git::GixRepository;
 use isobox_host::{
-    Directories, Exposing, FsDependencyCaches, FsPolicyPins, MaskKey, PrivateCopies, ReadPaths, YamlPolicySource,
-    YamlUserPolicy,
+    Directories, Exposing, FsDependencyCaches, FsPolicyPins, MaskKey, ReadPaths, YamlPolicySource, YamlUserPolicy,
 };
-use isobox_ports::{Access, Exposed, PolicyPins, PolicySource};
+use isobox_ports::{Exposed, PolicyPins, PolicySource};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-
-/// Where copies that a workload may change lie in the user's state directory.
-const PRIVATE_COPIES: &str = "private";
 
 /// A variable and its value.
 pub(crate) type Variable = (String, Vec<u8>);
@@ -40,11 +36,7 @@ impl Project {
 
     /// What `asked` exposes of this host, its paths resolved in place and its variables with the digests of their values.
     /// `given` are values that were typed; others are the caller's own.
-    pub(crate) fn exposed(
-        &self,
-        asked: &mut SandboxPolicy,
-        given: &[Variable],
-    ) -> Result<(Exposed, Option<PrivateCopies>), Failure> {
+    pub(crate) fn exposed(&self, asked: &mut SandboxPolicy, given: &[Variable]) -> Result<Exposed, Failure> {
         let files = &asked.files;
         if asked.read.is_empty()
             && asked.reuse_inputs.is_empty()
@@ -53,12 +45,11 @@ impl Project {
             && files.hide.iter().all(|rule| rule.within().is_some())
             && asked.caches.is_empty()
         {
-            return Ok((Exposed::default(), None));
+            return Ok(Exposed::default());
         }
-        let mut exposed = expose(&exposable(&self.directories, &self.repository, &self.location), asked, given)?;
+        let exposed = expose(&exposable(&self.directories, &self.repository, &self.location), asked, given)?;
         self.digest_variables(asked, &exposed)?;
-        let copies = self.copy(&mut exposed)?;
-        Ok((exposed, copies))
+        Ok(exposed)
     }
 
     /// What package managers downloaded, for Tasks of this project, by the variables of the caller.
@@ -75,22 +66,6 @@ impl Project {
             paths,
             variable,
         )
-    }
-
-    /// Puts a copy in the place of everything that may be written.
-    fn copy(&self, exposed: &mut Exposed) -> Result<Option<PrivateCopies>, Failure> {
-        if exposed.shown.iter().all(|shown| shown.access == Access::ReadOnly) {
-            return Ok(None);
-        }
-        let failed = |error: std::io::Error| {
-            Failure::new(FailureKind::General, "make private copies of what the workload may write").because(error)
-        };
-        let root = self.directories.state().map_err(super::unusable_directory)?.join(PRIVATE_COPIES);
-        let mut copies = PrivateCopies::begin(&root).map_err(failed)?;
-        for shown in exposed.shown.iter_mut().filter(|shown| shown.access == Access::ReadWrite) {
-            shown.source = copies.copy(&shown.source, &exposed.hidden).map_err(failed)?;
-        }
-        Ok(Some(copies))
     }
 
     fn digest_variables(&self, asked: &mut SandboxPolicy, exposed: &Exposed) -> Result<(), Failure> {

@@ -1,7 +1,7 @@
 //! The layers that workloads write: taken, listed, and removed.
 
 use super::{FOLDER, failed};
-use crate::private_copies::remove;
+use crate::removal::remove;
 use isobox_domain::escape::Escaped;
 use isobox_domain::timestamp::Timestamp;
 use isobox_ports::{CacheError, CacheLayer, CacheLayers, Eviction};

@@ -1,6 +1,6 @@
 //! What hides a part of a lower directory of an overlay: a directory above it, with whiteouts.
 
-use crate::private_copies::remove;
+use crate::removal::remove;
 use isobox_domain::escape::Escaped;
 use isobox_domain::policy::{Fit, Glob};
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};

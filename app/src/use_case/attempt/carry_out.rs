@@ -3,7 +3,7 @@
 use super::fill::{Filling, Made, Unmade, kind_of};
 use super::streams::{Caller, Session};
 use super::supervise::supervise;
-use super::{Ports, TaskRequest, Tell, choose};
+use super::{Ports, TaskRequest, Tell, choose, copies};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, one_line};
 use crate::use_case::disposal;
@@ -71,7 +71,7 @@ pub(super) struct Begun<'a> {
 pub(super) fn carry_out(begun: Begun<'_>, backend: &dyn RuntimeBackend, caller: Caller) -> Result<Performed, Failure> {
     let Begun { ports, request, exposed, tell, attempt, record, place, wanted } = begun;
     let filling = Filling { ports, request, tell, place, wanted: &wanted };
-    if !ports.workspaces.is_prepared(place) {
+    if !ports.workspaces.is_prepared(place) || copies::are_wanted(exposed, record) {
         // What takes its time is not made for a Task that is refused.
         filling.look_at_rules(record)?;
     }
@@ -87,9 +87,10 @@ pub(super) fn carry_out(begun: Begun<'_>, backend: &dyn RuntimeBackend, caller: 
     };
     record.policy = record.policy.clone().with_workspace(kind_of(&mount));
     ports.laps.end(Phase::LayOut);
+    let exposed = copies::make((ports, request, exposed), attempt, record)?;
     let mut filled = None;
     let terminal = caller.terminal.as_ref().map(Session::wanted);
-    let launched = launch((request, exposed), backend, (record, terminal), &mount, &mut || {
+    let launched = launch((request, &exposed), backend, (record, terminal), &mount, &mut || {
         // While the Sandbox comes up, which takes longer than all this.
         ports.laps.end(Phase::Launch);
         let made = filling.fill(attempt, record);

@@ -4,7 +4,7 @@ use super::{Ports, Probing, TaskRequest};
 use crate::failure::{Failure, FailureKind, one_line};
 use isobox_domain::policy::EffectivePolicy;
 use isobox_domain::probe::{ProbeResult, contradictions};
-use isobox_ports::RuntimeBackend;
+use isobox_ports::{Access, RuntimeBackend};
 
 /// What came of the attacks, if they were asked for. One that gets through what is called enforced refuses the attempt, and so
 /// does a Sandbox that cannot be attacked.
@@ -17,7 +17,10 @@ pub(super) fn probe(
     if request.probing == Probing::NotAsked {
         return Ok(Vec::new());
     }
-    let results = ports.prober.probe(backend, effective, &request.exposed).map_err(|error| {
+    let mut exposed = request.exposed.clone();
+    // There are no copies here that could be changed instead.
+    exposed.shown.iter_mut().for_each(|shown| shown.access = Access::ReadOnly);
+    let results = ports.prober.probe(backend, effective, &exposed).map_err(|error| {
         let why = format!("the sandbox could not be attacked from inside: {}; nothing was started", one_line(&error));
         Failure::new(FailureKind::General, why)
     })?;

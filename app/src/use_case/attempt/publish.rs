@@ -3,7 +3,7 @@
 use super::carry_out::{Performed, Standing};
 use super::{Attempted, Ports, Progress, Retention, TaskRequest, Tell, Timekeeping};
 use crate::failure::{Failure, one_line};
-use crate::use_case::disposal::{dispose, retain};
+use crate::use_case::disposal::{dispose, dispose_copies, retain};
 use crate::use_case::view;
 use isobox_domain::content::ContentId;
 use isobox_domain::escape::Escaped;
@@ -21,10 +21,11 @@ pub(super) fn give_up(attempt: Box<dyn Attempt>, failure: Failure) -> Failure {
 
 /// Forgets an attempt whose Workspace was never made, and its empty place.
 pub(super) fn take_back(ports: &Ports<'_>, attempt: Box<dyn Attempt>, place: &[u8], refused: Failure) -> Failure {
-    match ports.workspaces.dispose(place) {
-        Ok(()) => give_up(attempt, refused),
-        // The attempt names the place: a later start tries again.
-        Err(_) => refused,
+    let copies = dispose_copies(ports.copies, &*attempt);
+    match (ports.workspaces.dispose(place), copies) {
+        (Ok(()), Ok(())) => give_up(attempt, refused),
+        // The attempt names the places: a later start tries again.
+        _ => refused,
     }
 }
 
@@ -74,7 +75,7 @@ struct Published<'a> {
 fn finish(ports: &Ports<'_>, request: &TaskRequest, published: Published<'_>, tell: Tell<'_>) {
     let Published { record, digest, attempt, place } = published;
     let (view, disposed) = std::thread::scope(|scope| {
-        let disposed = scope.spawn(|| dispose(ports.workspaces, attempt, record, Some(place)));
+        let disposed = scope.spawn(|| dispose((ports.workspaces, ports.copies), attempt, record, Some(place)));
         let view = view::write(ports.views, ports.objects, record, &digest, &[], request.policy.views);
         (view, disposed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
@@ -83,7 +84,7 @@ fn finish(ports: &Ports<'_>, request: &TaskRequest, published: Published<'_>, te
     }
     if let Err(error) = disposed {
         let error = one_line(&error);
-        tell(Progress::Warning(&format!("the workspace was not removed, a later start tries again: {error}")));
+        tell(Progress::Warning(&format!("what the task left was not removed, a later start tries again: {error}")));
     }
 }
 

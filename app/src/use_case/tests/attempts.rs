@@ -16,9 +16,10 @@ use isobox_domain::policy::{ProjectPolicy, TaskLimit, WorkspaceChoice, Workspace
 use isobox_domain::probe::ProbeOutcome;
 use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, WorkspaceFate};
 use isobox_ports::fake::{Line, Performance, Scene};
-use isobox_ports::{Attempts, Content, EndCause, Exposed, Turns};
+use isobox_ports::{Access, Attempts, Content, EndCause, Exposed, Place, Shown, Turns};
 use std::cell::RefCell;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 /// What a caller received.
@@ -77,6 +78,35 @@ pub(super) fn tried(world: &World) -> Result<Attempted, Failure> {
 
 pub(super) fn tried_with(world: &World, request: &TaskRequest, caller: Caller) -> Result<Attempted, Failure> {
     world.with_ports(|ports| attempt(ports, request, caller, &|progress| world.hear(progress)))
+}
+
+/// A request with something of the host that the workload may change.
+fn writing_request() -> TaskRequest {
+    let home = PathBuf::from("/home/ana/state");
+    let shown = Shown { source: home.clone(), places: vec![Place::At(home)], access: Access::ReadWrite };
+    TaskRequest { exposed: Exposed { shown: vec![shown], ..Exposed::default() }, ..request() }
+}
+
+#[test]
+fn private_copies_are_made_for_what_is_started_alone_and_go_with_it() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let world = {
+        let seen = Arc::clone(&seen);
+        World::new(move |_| {
+            seen.lock().expect("no panic").push(());
+            Performance::exiting(0)
+        })
+    };
+    world.repository.edit(&path("left.txt"), Some((Mode::File, Vec::new())));
+    tried_with(&world, &writing_request(), caller(io::sink())).expect_err("a refusal");
+    assert_eq!(world.copies.reserved(), 0);
+    world.repository.edit(&path("left.txt"), None);
+    tried_with(&world, &writing_request(), caller(io::sink())).expect("an attempt");
+    assert_eq!(
+        (world.copies.reserved(), world.copies.made(), seen.lock().expect("no panic").len()),
+        (1, Vec::new(), 1)
+    );
+    assert_nothing_is_left(&world);
 }
 
 fn assert_nothing_is_left(world: &World) {

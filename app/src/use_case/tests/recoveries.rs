@@ -1,13 +1,16 @@
 //! Recoveries: what a killed isobox left at any moment is finished by the next start, once.
 
 use super::attempts::tried;
-use crate::use_case::disposal::{Launched, PLACE};
+use crate::use_case::disposal::{COPIES, Launched, PLACE};
 use crate::use_case::fixture::{World, clock, edit};
 use isobox_domain::outcome::Outcome;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
 use isobox_domain::source::WorkspaceSource;
 use isobox_ports::fake::Performance;
-use isobox_ports::{Attempt, Attempts, Clock, RecordLog, Role, Workspace, WorkspaceForm, WorkspaceRequest, Workspaces};
+use isobox_ports::{
+    Attempt, Attempts, Clock, Exposed, PrivateCopies, RecordLog, Role, Workspace, WorkspaceForm, WorkspaceRequest,
+    Workspaces,
+};
 use std::fs;
 use std::path::PathBuf;
 
@@ -69,12 +72,16 @@ fn an_attempt_that_was_killed_before_its_workspace_was_whole_leaves_a_record_and
     let mut attempt = world.store.inner.begin(&draft()).expect("begun");
     let place = world.workspaces.reserve(&copy_of(&draft().source)).expect("a place");
     attempt.note(PLACE, &place).expect("noted");
+    let copies = world.copies.reserve().expect("a place");
+    attempt.note(COPIES, &copies).expect("noted");
+    world.copies.make(&copies, &mut Exposed::default()).expect("made");
     fs::create_dir(std::path::Path::new(std::str::from_utf8(&place).expect("text"))).expect("half a workspace");
     drop(attempt);
     world.recover();
     let record = &world.records()[0];
     assert_eq!((record.outcome, record.started_at), (Outcome::Interruption, None));
     assert_eq!(record.workspace, WorkspaceFate::NeverCreated);
+    assert_eq!(world.copies.made(), Vec::<Vec<u8>>::new());
     assert_nothing_is_left(&world);
 }
 

@@ -1,0 +1,107 @@
+//! Copying files of the host, without what is hidden.
+
+use super::failed;
+use isobox_domain::escape::Escaped;
+use isobox_domain::policy::Glob;
+use isobox_ports::PrivateCopyError;
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
+use std::path::{Component, Path, PathBuf};
+
+/// Most that is copied for one Task: more would take its disk, and its time.
+const MOST_ENTRIES: usize = 200_000;
+const MOST_BYTES: u64 = 2 << 30;
+
+/// Copies for one attempt.
+pub(super) struct Copying {
+    /// Host paths that no copy has, links resolved.
+    hidden: HashSet<PathBuf>,
+    left_entries: usize,
+    left_bytes: u64,
+}
+
+impl Default for Copying {
+    fn default() -> Self {
+        Self { hidden: HashSet::new(), left_entries: MOST_ENTRIES, left_bytes: MOST_BYTES }
+    }
+}
+
+impl Copying {
+    /// Notes what `patterns` of absolute host paths name in `source`, and what links that they name lead to.
+    pub(super) fn look_for_hidden(&mut self, source: &Path, patterns: &[Glob]) -> Result<(), PrivateCopyError> {
+        let mut open = vec![source.to_owned()];
+        while let Some(path) = open.pop() {
+            let failed = || failed(format!("look for what is hidden at {}", Escaped::path(&path)));
+            let kind = fs::symlink_metadata(&path).map_err(failed())?.file_type();
+            if matches(patterns, &path) {
+                // A link that leads nowhere hides nothing but itself.
+                self.hidden.extend(fs::canonicalize(&path).ok());
+                self.hidden.insert(path);
+            } else if kind.is_dir() {
+                for entry in fs::read_dir(&path).map_err(failed())? {
+                    open.push(entry.map_err(failed())?.path());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Patterns of what was noted, which may be shown by other rules as well.
+    pub(super) fn hidden_elsewhere(&self) -> impl Iterator<Item = Glob> {
+        self.hidden.iter().map(|path| Glob::new(b"").below(path.as_os_str().as_bytes()))
+    }
+
+    /// Copies a file or directory to `place`. Links stay links, and what is neither a file, a directory nor a link is left out.
+    pub(super) fn copy(&mut self, source: &Path, place: &Path) -> Result<(), PrivateCopyError> {
+        if self.hidden.contains(source) {
+            return Ok(());
+        }
+        let failed = || failed(format!("copy {}", Escaped::path(source)));
+        let too_much =
+            |what: &str| failed()(io::Error::other(format!("all that the workload may write has more than {what}")));
+        self.left_entries = self.left_entries.checked_sub(1).ok_or_else(|| too_much("200000 entries"))?;
+        let found = fs::symlink_metadata(source).map_err(failed())?;
+        if found.is_dir() {
+            DirBuilder::new().mode(0o700).create(place).map_err(failed())?;
+            for entry in fs::read_dir(source).map_err(failed())? {
+                let name = entry.map_err(failed())?.file_name();
+                self.copy(&source.join(&name), &place.join(&name))?;
+            }
+            let mode = found.permissions().mode() & 0o777 | 0o700;
+            return fs::set_permissions(place, Permissions::from_mode(mode)).map_err(failed());
+        }
+        if found.is_file() {
+            self.left_bytes = self.left_bytes.checked_sub(found.len()).ok_or_else(|| too_much("2 GiB"))?;
+        }
+        copy_one(source, place, &found).map_err(failed())
+    }
+}
+
+fn copy_one(source: &Path, place: &Path, found: &fs::Metadata) -> io::Result<()> {
+    if found.is_symlink() {
+        return symlink(fs::read_link(source)?, place);
+    }
+    if !found.is_file() {
+        return Ok(());
+    }
+    fs::copy(source, place)?;
+    if found.permissions().mode() & 0o200 == 0 {
+        // The times of what cannot be written cannot be set by opening it; they matter to nobody.
+        return Ok(());
+    }
+    // Tools take what is newer than its source for done.
+    File::options().write(true).open(place)?.set_modified(found.modified()?)
+}
+
+fn matches(patterns: &[Glob], path: &Path) -> bool {
+    let names = path.components().filter_map(|component| match component {
+        Component::Normal(name) => Some(OsStr::as_bytes(name)),
+        _ => None,
+    });
+    let names: Vec<&[u8]> = names.collect();
+    patterns.iter().any(|glob| glob.fit(&names).matches)
+}

@@ -1,0 +1,31 @@
+//! Copies of host files that a workload may change.
+
+use crate::{Cause, Exposed};
+
+/// A failure around private copies.
+#[derive(Debug, thiserror::Error)]
+#[error("{operation}")]
+pub struct PrivateCopyError {
+    /// What was being done, to what.
+    pub operation: String,
+    /// Why it did not work.
+    #[source]
+    pub source: Cause,
+}
+
+/// Private copies of host files, one set for an attempt.
+///
+/// - Nothing is made before `make`, and what fails there is named by its path and leaves nothing.
+/// - A copy has everything but what is hidden; of a link that is hidden, what it leads to is hidden, too.
+/// - What was copied is never changed by what becomes of its copy.
+/// - Disposing removes everything, whatever the modes inside; disposing twice is fine, and so is what was never made.
+pub trait PrivateCopies: Send + Sync {
+    /// Chooses where the copies of an attempt go: their state, to be noted before anything is made there.
+    fn reserve(&self) -> Result<Vec<u8>, PrivateCopyError>;
+
+    /// Copies what `exposed` lets a workload change, and shows the copies in its place.
+    fn make(&self, reserved: &[u8], exposed: &mut Exposed) -> Result<(), PrivateCopyError>;
+
+    /// Removes the copies. Every process that could write to them is dead.
+    fn dispose(&self, state: &[u8]) -> Result<(), PrivateCopyError>;
+}
