@@ -17,7 +17,7 @@ mod written;
 
 pub use dependency_cache::DependencyCache;
 pub use exposure::{Exposure, exposures};
-pub use files::FileRules;
+pub use files::{CopyChanges, FileRules, WriteRule};
 pub use glob::{Fit, Glob, Step};
 pub use hide::HideRule;
 pub use requirement::{Requirement, Requirements, Unmet};

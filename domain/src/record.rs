@@ -61,6 +61,9 @@ pub struct TaskArtifacts {
     /// The Dirty Source Snapshot that the Workspace began with, as a Change Set against the pinned commit; `None` where it
     /// began with the commit alone. Then `change_set` says what the workload changed of the snapshot.
     pub source_snapshot: Option<ChangeSetRef>,
+    /// What the workload changed in copies of host files, where a rule captures that: a Change Set against what was copied, by
+    /// host paths without their first slash. It is of no repository, and cannot be promoted.
+    pub host_copies: Option<ChangeSetRef>,
     /// Of an imported record: the exact bytes of the `record.json` that it was imported from.
     pub v1_record: Option<ContentRef>,
     /// Of an imported record: the untracked files that its `record.json` names, in one archive.
@@ -68,9 +71,9 @@ pub struct TaskArtifacts {
 }
 
 impl TaskArtifacts {
-    /// Every Change Set: what the workload changed, and the Dirty Source Snapshot.
+    /// Every Change Set: what the workload changed, the Dirty Source Snapshot, and what it changed in copies of host files.
     pub fn change_sets(&self) -> impl Iterator<Item = ChangeSetRef> + use<> {
-        [self.change_set, self.source_snapshot].into_iter().flatten()
+        [self.change_set, self.source_snapshot, self.host_copies].into_iter().flatten()
     }
 }
 

@@ -84,6 +84,9 @@ pub trait Attempt: Send + Sync {
     /// A sink that stages the Change Set of a Dirty Source Snapshot. At most one of an attempt.
     fn snapshot_sink(&self) -> Result<Box<dyn CaptureSink>, StoreError>;
 
+    /// A sink that stages the Change Set of copies of host files. At most one of an attempt.
+    fn copies_sink(&self) -> Result<Box<dyn CaptureSink>, StoreError>;
+
     /// Forgets the attempt and everything staged in it.
     fn discard(self: Box<Self>) -> Result<(), StoreError>;
 

@@ -31,6 +31,8 @@ pub enum Access {
     ReadOnly,
     /// Write as well: a copy is shown, and nobody keeps what becomes of it.
     ReadWrite,
+    /// The same, and what becomes of the copy is captured.
+    Captured,
 }
 
 /// A program of the host that is found in a Sandbox under its name.

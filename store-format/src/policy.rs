@@ -5,9 +5,9 @@ use crate::object::{self, DecodeError, EncodeError, Names};
 use crate::sandbox_limits::{decode_limit_reports, decode_limits, encode_limit_reports, encode_limits};
 use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
 use isobox_domain::policy::{
-    BackendChoice, BackendName, DependencyCache, EffectivePolicy, Exposure, FileRules, HideRule, NetworkAccess,
-    PathMode, Requirement, Requirements, ReuseInput, ReuseKind, SandboxPolicy, UnsafeOverride, WorkspaceExposure,
-    WorkspaceKind,
+    BackendChoice, BackendName, CopyChanges, DependencyCache, EffectivePolicy, Exposure, FileRules, HideRule,
+    NetworkAccess, PathMode, Requirement, Requirements, ReuseInput, ReuseKind, SandboxPolicy, UnsafeOverride,
+    WorkspaceExposure, WorkspaceKind, WriteRule,
 };
 use isobox_domain::repo_path::RepoPath;
 
@@ -38,7 +38,7 @@ const WORKSPACES: Names<'_, WorkspaceKind> = &[
     (WorkspaceKind::Reflink.name(), WorkspaceKind::Reflink),
 ];
 /// What becomes of the changes of a private copy.
-const DISCARDED: &str = "discard";
+const COPY_CHANGES: Names<'_, CopyChanges> = &[("discard", CopyChanges::Discarded), ("capture", CopyChanges::Captured)];
 pub(crate) const ENFORCED: &str = "enforced";
 pub(crate) const PARTIALLY_ENFORCED: &str = "partially_enforced";
 pub(crate) const NOT_ENFORCED: &str = "not_enforced";
@@ -155,8 +155,8 @@ fn encode_asked(map: &mut MapEncoder, asked: &SandboxPolicy) {
 fn encode_files(map: &mut MapEncoder, files: &FileRules) {
     if !files.write.is_empty() {
         let write = map.field(8).array(files.write.len());
-        files.write.iter().for_each(|path| {
-            write.array(2).bytes(path).text(DISCARDED);
+        files.write.iter().for_each(|rule| {
+            write.array(2).bytes(&rule.path).named(COPY_CHANGES, &rule.changes);
         });
     }
     if !files.hide.is_empty() {
@@ -216,11 +216,10 @@ fn decode_reuse_input(decoder: &mut Decoder<'_>) -> Result<ReuseInput, DecodeErr
     Ok(ReuseInput { kind, value, digest })
 }
 
-fn decode_write(decoder: &mut Decoder<'_>) -> Result<Vec<u8>, DecodeError> {
+fn decode_write(decoder: &mut Decoder<'_>) -> Result<WriteRule, DecodeError> {
     decoder.array_of(2, "a path and what becomes of its changes")?;
     let path = decoder.bytes()?.to_vec();
-    decoder.named(&[(DISCARDED, ())], "what becomes of changes")?;
-    Ok(path)
+    Ok(WriteRule { path, changes: decoder.named(COPY_CHANGES, "what becomes of changes")? })
 }
 
 fn decode_hide(decoder: &mut Decoder<'_>) -> Result<HideRule, DecodeError> {

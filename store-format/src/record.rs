@@ -66,11 +66,13 @@ pub enum ChildRole {
     V1Files = 8,
     /// The root of the Dirty Source Snapshot, a Change Set.
     SourceSnapshot = 9,
+    /// The root of what changed in copies of host files, a Change Set.
+    HostCopies = 10,
 }
 
 impl ChildRole {
     /// Every role, in ascending order of their numbers.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Policy,
         Self::Stdout,
         Self::Stderr,
@@ -80,11 +82,12 @@ impl ChildRole {
         Self::V1Record,
         Self::V1Files,
         Self::SourceSnapshot,
+        Self::HostCopies,
     ];
 
     /// Whether it is a Change Set, with objects below it.
     pub const fn is_change_set(self) -> bool {
-        matches!(self, Self::ChangeSet | Self::SourceSnapshot)
+        matches!(self, Self::ChangeSet | Self::SourceSnapshot | Self::HostCopies)
     }
 
     /// The number that stands for it in a COMMIT.
@@ -149,6 +152,7 @@ pub fn children(bytes: &[u8]) -> Result<Vec<Child>, DecodeError> {
         (ChildRole::V1Record, artifacts.v1_record),
         (ChildRole::V1Files, artifacts.v1_files),
         (ChildRole::SourceSnapshot, artifacts.source_snapshot.map(of_set)),
+        (ChildRole::HostCopies, artifacts.host_copies.map(of_set)),
     ];
     Ok(all.into_iter().filter_map(|(role, found)| found.map(|reference| Child { role, reference })).collect())
 }
@@ -209,6 +213,7 @@ fn decode_fields(
 fn schema_of(record: &TaskRecord) -> u64 {
     match () {
         () if record.terminal.is_some() || !record.probes.is_empty() || !record.exceeded.is_empty() => EXTENDED,
+        () if record.artifacts.host_copies.is_some() => EXTENDED,
         () if record.artifacts.source_snapshot.is_some() => WITH_SNAPSHOT,
         () => object::SCHEMA,
     }

@@ -62,7 +62,8 @@ fn records_keep_their_bytes() {
     let probes = ("record-probes", samples::record_with_probes());
     let (whole, bare) = (("record", samples::record()), ("record-bare", samples::bare_record()));
     let exceeded = ("record-exceeded", samples::record_with_exceeded());
-    for (name, record) in [whole, bare, imported, snapshot, terminal, probes, exceeded] {
+    let copies = ("record-host-copies", samples::record_with_host_copies());
+    for (name, record) in [whole, bare, imported, snapshot, terminal, probes, exceeded, copies] {
         let encoded = encode_record(&record).expect("encode");
         let policy = encode_policy(&record.policy).expect("encode");
         assert_eq!(encoded.policy_bytes, policy);

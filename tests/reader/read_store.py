@@ -16,7 +16,7 @@ import packs
 from cbor import Damage, need
 
 ROLES = {1: "policy", 2: "stdout", 3: "stderr", 4: "change set", 5: "patch", 6: "workspace git", 7: "v1 record", 8: "v1 files",
-         9: "snapshot"}
+         9: "snapshot", 10: "host copies"}
 
 
 class Store:
@@ -234,7 +234,7 @@ class Store:
         objects.policy(self.artifact(*children[1]))
         for role, ref in children.items():
             self.check(f"{ROLES[role]} of record {commit.record.hex()}", self.artifact, *ref)
-        for role, key in ((4, 2), (9, 7)):
+        for role, key in ((4, 2), (9, 7), (10, 8)):
             if role in children:
                 self.check(f"{ROLES[role]} of record {commit.record.hex()}", self._change_set, record[16][key])
         self.counts["records"] += 1

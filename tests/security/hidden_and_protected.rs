@@ -17,6 +17,7 @@ isobox_tests::promises! {
         what_is_made_to_protect_what_is_not_there_leaves_no_trace,
         a_link_in_what_is_shown_shows_nothing_more,
         what_may_be_written_is_a_copy_that_nobody_keeps,
+        what_changed_in_a_copy_is_captured_where_a_rule_says_so,
         what_is_never_exposed_is_exposed_in_so_many_words_alone,
     ],
     host: [
@@ -216,6 +217,38 @@ fn what_may_be_written_is_a_copy_that_nobody_keeps(case: &Case) {
         let left = fs::read_dir(case.project.home().join(".local/state/isobox/private")).expect("a directory").count();
         assert_eq!(left, 0, "copies stay");
     }
+}
+
+fn what_changed_in_a_copy_is_captured_where_a_rule_says_so(case: &Case) {
+    let file = put(case, "state/deep/file", "before-17\n");
+    put(case, "state/plain", "plain-17\n");
+    put(case, "other/file", "before-18\n");
+    let [state, other] = ["state", "other"].map(|name| case.project.home().join(name).display().to_string());
+    let script = format!(
+        "echo after > {file}; rm {state}/plain; mkdir -m 0 {state}/locked; echo y > {other}/file; echo x > changed"
+    );
+    let found = run(case, &["--capture", &state, "--write", &other], &script);
+    assert_eq!(found.code, 0, "{found:?}");
+    assert_eq!(fs::read_to_string(&file).expect("read"), "before-17\n");
+    let record = case.record();
+    let changes = &record["result"]["artifacts"]["host_copies"]["changes"];
+    let counts = ["added", "modified", "deleted", "not_captured"].map(|kind| changes[kind].as_u64());
+    assert_eq!(counts, [Some(0), Some(1), Some(1), Some(1)], "{record:#}");
+    assert!(!case.patch().contains("deep/file"), "{}", case.patch());
+    let to = case.project.scratch().join("exported");
+    let exported = case.project.isobox(&["export", "@latest", &to.display().to_string()]);
+    assert_eq!(exported.code, 0, "{exported:?}");
+    let task = fs::read_dir(&to).expect("a directory").next().expect("a task").expect("an entry").path();
+    let left = task.join("artifacts/host_copies").join(file.trim_start_matches('/'));
+    assert_eq!(fs::read_to_string(left).expect("read"), "after\n");
+    for arguments in [&["verify", "--deep"][..], &["promote", "--yes", "@latest"]] {
+        let done = case.project.isobox(arguments);
+        assert_eq!(done.code, 0, "{done:?}");
+    }
+    assert_eq!(case.project.read("changed"), "x\n");
+    assert_eq!(fs::read_to_string(&file).expect("read"), "before-17\n");
+    let copies = fs::read_dir(case.project.home().join(".local/state/isobox/private")).expect("a directory").count();
+    assert_eq!(copies, 0, "copies stay");
 }
 
 fn what_is_never_exposed_is_exposed_in_so_many_words_alone(case: &Case) {

@@ -35,6 +35,10 @@ fn values(schema: &Value) -> String {
             format!("text like `{}`", schema["pattern"].as_str().expect("text"))
         }
         "string" => "text".to_owned(),
+        "object" => {
+            let keys = schema["properties"].as_object().expect("properties").keys();
+            format!("a mapping of {}", keys.map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", "))
+        }
         other => panic!("the reference has no words for {other}"),
     }
 }

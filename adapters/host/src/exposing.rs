@@ -4,7 +4,7 @@ use crate::host_program::{self, HostProgram};
 use crate::read_paths::{ReadPathError, ReadPaths};
 use isobox_domain::escape::Escaped;
 use isobox_domain::policy::read::{hidden, is_control_socket};
-use isobox_domain::policy::{Glob, ReuseInput, ReuseKind, SandboxPolicy};
+use isobox_domain::policy::{CopyChanges, Glob, ReuseInput, ReuseKind, SandboxPolicy, WriteRule};
 use isobox_ports::{Access, Exposed, Place, Program, Shown};
 use std::ffi::OsStr;
 use std::fs;
@@ -61,7 +61,14 @@ impl Exposing<'_> {
         variable: &dyn Fn(&str) -> Option<Vec<u8>>,
     ) -> Result<Exposed, ExposingError> {
         asked.read = self.paths.resolve(&asked.read)?;
-        asked.files.write = self.paths.resolve(&asked.files.write)?;
+        let mut written: Vec<WriteRule> = Vec::new();
+        for WriteRule { path, changes } in &asked.files.write {
+            let rule = WriteRule { path: self.paths.resolve_one(path)?, changes: *changes };
+            if !written.contains(&rule) {
+                written.push(rule);
+            }
+        }
+        asked.files.write = written;
         for path in &mut asked.files.unsafe_shown {
             *path = self.paths.resolve_unsafe(path)?;
         }
@@ -69,9 +76,13 @@ impl Exposing<'_> {
         for path in asked.read.iter().chain(&asked.files.unsafe_shown) {
             exposed.shown.push(self.shown(Path::new(OsStr::from_bytes(path)), &[]));
         }
-        for path in &asked.files.write {
+        for WriteRule { path, changes } in &asked.files.write {
             let shown = self.shown(Path::new(OsStr::from_bytes(path)), &[]);
-            exposed.shown.push(Shown { access: Access::ReadWrite, ..shown });
+            let access = match changes {
+                CopyChanges::Discarded => Access::ReadWrite,
+                CopyChanges::Captured => Access::Captured,
+            };
+            exposed.shown.push(Shown { access, ..shown });
         }
         for input in &asked.reuse_inputs {
             self.add(input, &asked.files.unsafe_shown, variable, &mut exposed)?;

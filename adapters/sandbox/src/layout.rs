@@ -103,7 +103,7 @@ fn place_of_layer(layered: &Layered) -> PathBuf {
 fn entries_of(shown: &Shown) -> impl Iterator<Item = Entry> {
     let access = match shown.access {
         Allowed::ReadOnly => Access::ReadOnly,
-        Allowed::ReadWrite => Access::ReadWrite,
+        Allowed::ReadWrite | Allowed::Captured => Access::ReadWrite,
     };
     let item = Item::Host(shown.source.as_os_str().as_bytes().to_vec(), access);
     shown.places.iter().map(place).map(move |place| entry(place, item.clone()))
@@ -147,7 +147,7 @@ fn places_in(shown: &Shown, path: &Path) -> Vec<(PathBuf, Kind)> {
 /// The host path of what is shown, or of what was copied.
 fn origin(shown: &Shown) -> &Path {
     match (shown.access, shown.places.first()) {
-        (Allowed::ReadWrite, Some(Place::At(path))) => path,
+        (Allowed::ReadWrite | Allowed::Captured, Some(Place::At(path))) => path,
         _ => &shown.source,
     }
 }

@@ -36,6 +36,7 @@ enum Taken {
     Role(Role),
     Capture,
     Snapshot,
+    Copies,
 }
 
 impl FsAttempt {
@@ -83,6 +84,7 @@ impl FsAttempt {
             Taken::Role(role) => role_name(role),
             Taken::Capture => "capture",
             Taken::Snapshot => "snapshot",
+            Taken::Copies => "copies",
         };
         Err(error(StoreErrorKind::Io, "stage", subject, "it was staged before in this attempt"))
     }
@@ -148,6 +150,11 @@ impl Attempt for FsAttempt {
 
     fn snapshot_sink(&self) -> Result<Box<dyn CaptureSink>, StoreError> {
         self.take(Taken::Snapshot)?;
+        Ok(Box::new(FsCaptureSink::new(&self.staging)))
+    }
+
+    fn copies_sink(&self) -> Result<Box<dyn CaptureSink>, StoreError> {
+        self.take(Taken::Copies)?;
         Ok(Box::new(FsCaptureSink::new(&self.staging)))
     }
 

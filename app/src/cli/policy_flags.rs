@@ -33,6 +33,10 @@ pub(crate) struct PolicyFlags {
     /// `filesystem.write`)
     #[arg(long, value_name = "PATH")]
     pub(crate) write: Vec<PathBuf>,
+    /// The same, and what changed in the copy is kept in the record; repeatable (policy key `filesystem.write`, with
+    /// `capture: true`)
+    #[arg(long, value_name = "PATH")]
+    pub(crate) capture: Vec<PathBuf>,
     /// What the workload may use up, e.g. memory=4GiB; repeatable (policy section `limits`). Limits: time, idle_time,
     /// memory, cpu, cpu_time, processes, disk, inodes, open_files, file_size, output
     #[arg(long, value_name = "LIMIT=VALUE", value_parser = parse_limit)]

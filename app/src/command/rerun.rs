@@ -143,7 +143,10 @@ fn policy(
     tell_of_unsafe(console, &policy.sandbox);
     tell_of_variables(console, &policy.sandbox.reuse_inputs, &digests);
     now.sandbox.read = shown_now(project, &now.sandbox.read);
-    now.sandbox.files.write = shown_now(project, &now.sandbox.files.write);
+    now.sandbox.files.write.retain_mut(|rule| {
+        let shown = shown_now(project, std::slice::from_ref(&rule.path)).pop();
+        shown.map(|path| rule.path = path).is_some()
+    });
     // The record may be of a policy that is not trusted any more, of flags that were typed once, or of another machine.
     let beyond = policy.beyond(&now);
     policy.sandbox.unsafe_overrides.retain(|what| beyond.iter().any(|effect| what.is_about(effect.key)));

@@ -20,6 +20,7 @@ use isobox_domain::escape::Escaped;
 use isobox_domain::masking;
 use isobox_domain::policy::{
     DependencyCache, ProjectPolicy, ReuseInput, ReuseKind, SandboxPolicy, ToolCalls, ViewLimit, WorkspaceChoice,
+    WriteRule,
 };
 use isobox_domain::promotion::check_head;
 use isobox_domain::record::{RecordedArgument, SandboxKind};
@@ -177,7 +178,10 @@ fn apply(flags: PolicyFlags, asked: &mut SandboxPolicy) -> Result<Vec<Variable>,
         asked.read.push(typed(path)?.into_os_string().into_vec());
     }
     for path in flags.write {
-        asked.files.write.push(typed(path)?.into_os_string().into_vec());
+        asked.files.write.push(WriteRule::discarding(typed(path)?.into_os_string().into_vec()));
+    }
+    for path in flags.capture {
+        asked.files.write.push(WriteRule::capturing(typed(path)?.into_os_string().into_vec()));
     }
     for (limit, value) in flags.limit {
         asked.limits = asked.limits.with(limit, value);

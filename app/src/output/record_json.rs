@@ -9,7 +9,9 @@ use isobox_domain::escape::Escaped;
 use isobox_domain::event::{Destination, Event, EventKind, Promoted, standing_promotions};
 use isobox_domain::limit::{ExceededLimit, LimitReport};
 use isobox_domain::outcome::{Exit, MemoryScope};
-use isobox_domain::policy::{BackendChoice, EffectivePolicy, Exposure, HideRule, ReuseInput, WorkspaceKind};
+use isobox_domain::policy::{
+    BackendChoice, CopyChanges, EffectivePolicy, Exposure, HideRule, ReuseInput, WorkspaceKind,
+};
 use isobox_domain::probe::ProbeResult;
 use isobox_domain::promotion::Selection;
 use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, TaskRecord, WorkspaceFate};
@@ -144,7 +146,8 @@ fn effective_policy(policy: &EffectivePolicy) -> Value {
         "filesystem": {
             "expose_workspace": asked.workspace.name(),
             "read": asked.read.iter().map(|path| bytes(path)).collect::<Vec<_>>(),
-            "write": asked.files.write.iter().map(|path| bytes(path)).collect::<Vec<_>>(),
+            "write": asked.files.write.iter().map(|rule| bytes(&rule.path)).collect::<Vec<_>>(),
+            "captured": asked.files.write.iter().filter(|rule| rule.changes == CopyChanges::Captured).map(|rule| bytes(&rule.path)).collect::<Vec<_>>(),
             "hide": asked.files.hide.iter().map(HideRule::as_str).collect::<Vec<_>>(),
             "unsafe_exposed": asked.files.unsafe_shown.iter().map(|path| bytes(path)).collect::<Vec<_>>(),
         },
@@ -243,6 +246,7 @@ fn result(record: &TaskRecord) -> Value {
             "diff": artifact(artifacts.patch, "artifacts/diff.patch"),
             "change_set": artifacts.change_set.map(change_set),
             "workspace_git": artifacts.workspace_git.map(reference),
+            "host_copies": artifacts.host_copies.map(snapshot),
             "v1_record": artifacts.v1_record.map(reference),
             "v1_files": artifacts.v1_files.map(reference),
         },
@@ -261,7 +265,7 @@ fn result(record: &TaskRecord) -> Value {
     })
 }
 
-/// What of the source was not committed, and in the Workspace all the same.
+/// A Change Set beside the Task's own, with its totals.
 fn snapshot(set: ChangeSetRef) -> Value {
     json!({ "digest": set.id.to_string(), "length": set.length, "changes": changes(&set) })
 }

@@ -58,6 +58,13 @@ pub(crate) fn show(
             sentence(&format!("{} of its own, kept in the record; a promotion brings files alone", length(Some(git)))),
         )?;
     }
+    if let Some(copies) = record.artifacts.host_copies {
+        let told = format!(
+            "{} in copies of host files, kept in the record: `isobox export` writes them; they are no part of a promotion",
+            totals(&copies.summary)
+        );
+        field("copies", sentence(&told))?;
+    }
     if let Some(size) = record.terminal {
         field(
             "terminal",

@@ -15,6 +15,7 @@ mod take_along;
 mod turn;
 
 pub(crate) use choose::{able, choose};
+pub(crate) use copies::capture as capture_copies;
 pub(crate) use follow_up::{FollowUp, Start};
 pub(crate) use streams::{Caller, Session};
 pub(crate) use supervise::capture;

@@ -71,6 +71,7 @@ fn statement(ports: &Ports<'_>, selected: &Selected) -> Result<Value, Failure> {
         ("change_set", artifacts.change_set.map(of_set)),
         ("patch", artifacts.patch),
         ("source_snapshot", artifacts.source_snapshot.map(of_set)),
+        ("host_copies", artifacts.host_copies.map(of_set)),
     ];
     for (name, artifact) in named {
         if let Some(artifact) = artifact {

@@ -65,8 +65,9 @@ pub(crate) fn dispose(
 /// Removes the private copies of an attempt, if it has any.
 pub(crate) fn dispose_copies(copies: &dyn PrivateCopies, attempt: &dyn Attempt) -> Result<(), Failure> {
     match attempt.noted(COPIES)? {
-        Some(state) => Ok(copies.dispose(&state)?),
-        None => Ok(()),
+        // They were kept where nothing is left of the note.
+        Some(state) if !state.is_empty() => Ok(copies.dispose(&state)?),
+        _ => Ok(()),
     }
 }
 

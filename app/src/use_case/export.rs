@@ -3,14 +3,20 @@
 use crate::failure::{Failure, FailureKind};
 use crate::output::redacting::Redacted;
 use crate::output::{record_json, report_json};
+use crate::use_case::diff;
 use crate::use_case::select::Selected;
+use isobox_domain::change::{Change, ChangeLine, ChangeSetRef};
 use isobox_domain::content::ContentRef;
 use isobox_domain::event::Event;
+use isobox_domain::record::TaskRecord;
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::v1::{self, DIFF_FILE, RECORD_FILE, STDERR_FILE, STDOUT_FILE, V1Output, V1Record};
 use isobox_ports::{Content, Export, ExportError, Exports, MAX_V1_RECORD_BYTES, ObjectStore, RecordLog, V1Format};
 use std::collections::HashSet;
 use std::io::Read;
+
+/// Where files of copies of host files come out.
+const HOST_COPIES: &[u8] = b"artifacts/host_copies/";
 
 /// What an Export touches.
 #[derive(Clone, Copy)]
@@ -87,6 +93,24 @@ fn view(ports: &Ports<'_>, writer: &mut Writer<'_>, selected: &Selected, events:
     {
         if artifact.is_some() {
             writer.redacted_artifact(&own_path(path)?, artifact)?;
+        }
+    }
+    artifacts.host_copies.map_or(Ok(()), |copies| host_copies(ports, writer, record, &copies))
+}
+
+/// Writes what a workload left of the files that it changed in copies of host files. A link comes out as a file with its target.
+fn host_copies(
+    ports: &Ports<'_>,
+    writer: &mut Writer<'_>,
+    record: &TaskRecord,
+    copies: &ChangeSetRef,
+) -> Result<(), Failure> {
+    for line in ports.objects.changes(copies)? {
+        let line = line.map_err(|cause| diff::unreadable(record, cause))?;
+        if let ChangeLine::Change(Change { path, after: Some(after), .. }) = line {
+            let path = [HOST_COPIES, path.as_bytes()].concat();
+            let path = RepoPath::parse(path).map_err(|error| Failure::new(FailureKind::General, error.to_string()))?;
+            writer.redacted_artifact(&path, Some(after.content))?;
         }
     }
     Ok(())

@@ -86,7 +86,7 @@ fn published(records: &dyn RecordLog, draft: &TaskRecord) -> Result<Option<TaskR
 
 fn record_interruption(
     ports: &Ports<'_>,
-    attempt: Box<dyn Attempt>,
+    mut attempt: Box<dyn Attempt>,
     views: ViewLimit,
     tell: Tell<'_>,
 ) -> Result<(), Failure> {
@@ -113,7 +113,11 @@ fn record_interruption(
         Err(failure) if failure.is_passing() => return Err(failure),
         captured => captured,
     };
+    let is_launched = launched.is_some();
     settle_fate(ports, &mut record, place.as_deref(), launched, captured);
+    if is_launched && let Err(failure) = attempt::capture_copies(ports.copies, &mut *attempt, &mut record) {
+        record.warnings.push(one_line(&failure));
+    }
     let (digest, attempt) = ports.records.publish_keeping(attempt, &record)?;
     tell(Progress::Warning(&format!("{} was interrupted; its record now has what was left of it", record.task)));
     dispose((ports.workspaces, ports.copies), attempt, &record, place.as_deref())?;

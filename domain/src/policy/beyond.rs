@@ -1,7 +1,7 @@
 //! Where one policy allows more than another one.
 
 use super::read::contains;
-use super::{Effect, ProjectPolicy, ReuseInput, WrittenPolicy};
+use super::{Effect, ProjectPolicy, ReuseInput, WriteRule, WrittenPolicy};
 
 impl ProjectPolicy {
     /// Where this policy would let a workload do more than `trusted` lets it, with the value of either. The paths of both
@@ -36,7 +36,8 @@ impl ProjectPolicy {
         if !own.files.unsafe_shown.iter().all(|path| known.files.unsafe_shown.contains(path)) {
             keys.push("filesystem.read");
         }
-        if !own.files.write.iter().all(|path| known.files.write.iter().any(|shown| contains(shown, path))) {
+        let is_written = |rule: &WriteRule| known.files.write.iter().any(|known| contains(&known.path, &rule.path));
+        if !own.files.write.iter().all(is_written) {
             keys.push("filesystem.write");
         }
         if !known.files.hide.iter().all(|rule| own.files.hide.contains(rule)) {
@@ -97,7 +98,7 @@ mod tests {
         trusted.sandbox.files.hide = vec![HideRule::parse("**/.env").expect("a rule")];
         trusted.sandbox.files.protected = vec![RepoPath::parse(&b".github"[..]).expect("a path")];
         let mut asked = ProjectPolicy::default();
-        asked.sandbox.files.write = vec![b"/opt/go".to_vec()];
+        asked.sandbox.files.write = vec![WriteRule::discarding(b"/opt/go".to_vec())];
         let token = ReuseInput { kind: ReuseKind::EnvVar, value: "TOKEN".to_owned(), digest: None };
         asked.sandbox.reuse_inputs = vec![token.clone()];
         asked.sandbox.caches = vec![DependencyCache::Pip];

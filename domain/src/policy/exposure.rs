@@ -18,8 +18,8 @@ pub struct Exposure {
 
 /// What `asked` exposes and what that weakens, in the order in which it was asked for.
 pub fn exposures(asked: &SandboxPolicy) -> Vec<Exposure> {
-    let rules = [("filesystem.read", &asked.read), ("filesystem.write", &asked.files.write)];
-    let ruled = rules.into_iter().flat_map(|(key, paths)| paths.iter().map(move |path| of_path(key, path)));
+    let read = asked.read.iter().map(|path| of_path("filesystem.read", path));
+    let ruled = read.chain(asked.files.write.iter().map(|rule| of_path("filesystem.write", &rule.path)));
     let inputs = asked.reuse_inputs.iter().filter_map(of_input);
     let shown = asked.files.unsafe_shown.iter().map(|path| Exposure {
         what: format!("--unsafe-expose {}", Escaped(path)),
@@ -101,6 +101,7 @@ pub(super) fn weakened(report: ControlReport, exposures: &[Exposure]) -> Control
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::WriteRule;
 
     fn report(enforcement: Enforcement) -> ControlReport {
         ControlReport { control: Control::Credentials, enforcement }
@@ -109,7 +110,7 @@ mod tests {
     #[test]
     fn files_are_exposed_in_the_same_words_by_whichever_rule() {
         let mut asked = SandboxPolicy { read: vec![b"/opt/x".to_vec()], ..SandboxPolicy::default() };
-        asked.files.write = vec![b"/opt/x".to_vec()];
+        asked.files.write = vec![WriteRule::discarding(b"/opt/x".to_vec())];
         asked.reuse_inputs = ["/opt/x", "/opt/x:rw"]
             .map(|value| ReuseInput { kind: ReuseKind::Path, value: value.to_owned(), digest: None })
             .to_vec();

@@ -3,11 +3,41 @@
 use super::hide::HideRule;
 use crate::repo_path::RepoPath;
 
+/// A rule of `filesystem.write`: a host path of which the workload has a copy to change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WriteRule {
+    /// Absolute, or below `~/` where it is as written. Any bytes.
+    pub path: Vec<u8>,
+    /// What becomes of what the workload changes.
+    pub changes: CopyChanges,
+}
+
+/// What becomes of the changes of a private copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CopyChanges {
+    /// They are thrown away with the copy.
+    Discarded,
+    /// They are captured into the Task Record.
+    Captured,
+}
+
+impl WriteRule {
+    /// A rule for a copy that is thrown away.
+    pub const fn discarding(path: Vec<u8>) -> Self {
+        Self { path, changes: CopyChanges::Discarded }
+    }
+
+    /// A rule for a copy whose changes are captured.
+    pub const fn capturing(path: Vec<u8>) -> Self {
+        Self { path, changes: CopyChanges::Captured }
+    }
+}
+
 /// Rules about files of the host and of the Workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileRules {
-    /// `filesystem.write`: absolute host paths of which the workload has a copy of its own, whose changes nobody keeps.
-    pub write: Vec<Vec<u8>>,
+    /// `filesystem.write`.
+    pub write: Vec<WriteRule>,
     /// `filesystem.hide`.
     pub hide: Vec<HideRule>,
     /// `workspace.protected`: paths of the Workspace that the workload can neither change nor make.

@@ -1,6 +1,6 @@
 //! A policy as a policy file would have it, key by key.
 
-use super::{BackendChoice, ProjectPolicy, ToolCalls, ViewLimit};
+use super::{BackendChoice, CopyChanges, ProjectPolicy, ToolCalls, ViewLimit};
 use crate::escape::Escaped;
 use crate::limit::Limit;
 use std::fmt;
@@ -63,7 +63,10 @@ impl ProjectPolicy {
         let word = |word: &str| Value::Word(word.to_owned());
         let allow = sandbox.network_allow.iter().map(|rule| quoted(rule.as_bytes()));
         let read = sandbox.read.iter().chain(&sandbox.files.unsafe_shown).map(|path| quoted(path));
-        let write = sandbox.files.write.iter().map(|path| quoted(path));
+        let write = sandbox.files.write.iter().map(|rule| match rule.changes {
+            CopyChanges::Discarded => quoted(&rule.path),
+            CopyChanges::Captured => format!("capture {}", quoted(&rule.path)),
+        });
         let hide = sandbox.files.hide.iter().map(|rule| quoted(rule.as_str().as_bytes()));
         let protected = sandbox.files.protected.iter().map(|path| quoted(path.as_bytes()));
         let inputs = sandbox

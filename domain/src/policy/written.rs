@@ -2,7 +2,7 @@
 
 use super::{
     BackendChoice, BackendName, DependencyCache, FileRules, HideRule, NetworkAccess, PathMode, ProjectPolicy,
-    Requirements, ReuseInput, SandboxPolicy, TaskLimit, ToolCalls, ViewLimit, WorkspaceExposure,
+    Requirements, ReuseInput, SandboxPolicy, TaskLimit, ToolCalls, ViewLimit, WorkspaceExposure, WriteRule,
 };
 use crate::limit::Limits;
 use crate::preflight::PreflightRule;
@@ -28,7 +28,7 @@ pub struct WrittenPolicy {
     /// `require`.
     pub require: Option<Requirements>,
     /// `filesystem.write`.
-    pub write: Option<Vec<Vec<u8>>>,
+    pub write: Option<Vec<WriteRule>>,
     /// `filesystem.hide`.
     pub hide: Option<Vec<HideRule>>,
     /// `workspace.protected`.

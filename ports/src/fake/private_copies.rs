@@ -1,7 +1,8 @@
 //! Private copies of which nothing is on disk.
 
-use crate::{Access, Exposed, PrivateCopies, PrivateCopyError};
+use crate::{Access, CaptureSink, Exposed, PrivateCopies, PrivateCopyError};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Copies that are there by name alone.
@@ -9,12 +10,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub struct NamedCopies {
     made: Mutex<Vec<Vec<u8>>>,
     reserved: Mutex<u8>,
+    is_broken: AtomicBool,
 }
 
 impl NamedCopies {
     /// States of copies that were made and not disposed.
     pub fn made(&self) -> Vec<Vec<u8>> {
         self.lock().clone()
+    }
+
+    /// Makes every capture fail from now on.
+    pub fn break_captures(&self) {
+        self.is_broken.store(true, Ordering::Relaxed);
     }
 
     /// How many places were chosen.
@@ -40,6 +47,17 @@ impl PrivateCopies for NamedCopies {
         }
         self.lock().push(reserved.to_vec());
         Ok(())
+    }
+
+    fn capture(&self, _: &[u8], _: &mut dyn CaptureSink) -> Result<(), PrivateCopyError> {
+        match self.is_broken.load(Ordering::Relaxed) {
+            false => Ok(()),
+            true => Err(PrivateCopyError { operation: "read a copy".to_owned(), source: "it is gone".into() }),
+        }
+    }
+
+    fn shown(&self, _: &[u8]) -> String {
+        "/copy".to_owned()
     }
 
     fn dispose(&self, state: &[u8]) -> Result<(), PrivateCopyError> {

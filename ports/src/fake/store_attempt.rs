@@ -50,6 +50,7 @@ enum Taken {
     Role(Role),
     Capture,
     Snapshot,
+    Copies,
 }
 
 #[derive(Debug)]
@@ -181,6 +182,11 @@ impl Attempt for InMemoryAttempt {
 
     fn snapshot_sink(&self) -> Result<Box<dyn CaptureSink>, StoreError> {
         self.take(Taken::Snapshot)?;
+        Ok(Box::new(InMemorySink::new(&self.staged)))
+    }
+
+    fn copies_sink(&self) -> Result<Box<dyn CaptureSink>, StoreError> {
+        self.take(Taken::Copies)?;
         Ok(Box::new(InMemorySink::new(&self.staged)))
     }
 

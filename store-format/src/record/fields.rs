@@ -138,6 +138,9 @@ pub(super) fn encode_artifacts(map: &mut MapEncoder, artifacts: &TaskArtifacts) 
     if let Some(set) = &artifacts.source_snapshot {
         encode_change_set_ref(map.field(7), set);
     }
+    if let Some(set) = &artifacts.host_copies {
+        encode_change_set_ref(map.field(8), set);
+    }
 }
 
 fn encode_change_set_ref(encoder: &mut Encoder, set: &ChangeSetRef) {
@@ -155,6 +158,7 @@ pub(super) fn decode_artifacts(decoder: &mut Decoder<'_>) -> Result<TaskArtifact
         v1_record: map.find(5)?.map(Decoder::reference).transpose()?,
         v1_files: map.find(6)?.map(Decoder::reference).transpose()?,
         source_snapshot: map.find(7)?.map(decode_change_set_ref).transpose()?,
+        host_copies: map.find(8)?.map(decode_change_set_ref).transpose()?,
     };
     map.end()?;
     Ok(artifacts)

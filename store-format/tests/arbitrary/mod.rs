@@ -11,8 +11,9 @@ use isobox_domain::git_oid::GitOid;
 use isobox_domain::limit::{ExceededLimit, Limit, LimitEffect, LimitReport, Limits};
 use isobox_domain::outcome::{Exit, MemoryScope, Outcome, ResourceUsage};
 use isobox_domain::policy::{
-    BackendChoice, BackendName, DependencyCache, EffectivePolicy, Exposure, FileRules, HideRule, NetworkAccess,
-    PathMode, Requirement, ReuseInput, ReuseKind, SandboxPolicy, UnsafeOverride, WorkspaceExposure, WorkspaceKind,
+    BackendChoice, BackendName, CopyChanges, DependencyCache, EffectivePolicy, Exposure, FileRules, HideRule,
+    NetworkAccess, PathMode, Requirement, ReuseInput, ReuseKind, SandboxPolicy, UnsafeOverride, WorkspaceExposure,
+    WorkspaceKind, WriteRule,
 };
 use isobox_domain::probe::{ProbeOutcome, ProbeResult};
 use isobox_domain::promotion::Selection;
@@ -79,7 +80,9 @@ fn files() -> impl Strategy<Value = FileRules> {
     let rule = select(vec!["**/.env", "~/.cargo/credentials*", "/opt/?/x"])
         .prop_map(|text| HideRule::parse(text).expect("a rule"));
     let paths = || vec(any::<Vec<u8>>(), 0..2);
-    (paths(), vec(rule, 0..3), vec(path(), 0..3), paths())
+    let write = (any::<Vec<u8>>(), select(vec![CopyChanges::Discarded, CopyChanges::Captured]))
+        .prop_map(|(path, changes)| WriteRule { path, changes });
+    (vec(write, 0..2), vec(rule, 0..3), vec(path(), 0..3), paths())
         .prop_map(|(write, hide, protected, unsafe_shown)| FileRules { write, hide, protected, unsafe_shown })
 }
 
@@ -226,16 +229,20 @@ fn summary() -> impl Strategy<Value = ChangeSummary> {
 fn artifacts() -> impl Strategy<Value = TaskArtifacts> {
     let set = || (id(), any::<u64>(), summary()).prop_map(|(id, length, summary)| ChangeSetRef { id, length, summary });
     let any_of = || option::of(reference());
-    (any_of(), any_of(), option::of(set()), any_of(), any_of(), any_of(), any_of(), option::of(set())).prop_map(
-        |(stdout, stderr, change_set, patch, workspace_git, v1_record, v1_files, source_snapshot)| TaskArtifacts {
-            stdout,
-            stderr,
-            change_set,
-            patch,
-            workspace_git,
-            v1_record,
-            v1_files,
-            source_snapshot,
+    let sets = || (option::of(set()), option::of(set()));
+    (any_of(), any_of(), option::of(set()), any_of(), any_of(), any_of(), any_of(), sets()).prop_map(
+        |(stdout, stderr, change_set, patch, workspace_git, v1_record, v1_files, (source_snapshot, host_copies))| {
+            TaskArtifacts {
+                stdout,
+                stderr,
+                change_set,
+                patch,
+                workspace_git,
+                v1_record,
+                v1_files,
+                source_snapshot,
+                host_copies,
+            }
         },
     )
 }

@@ -13,7 +13,7 @@ use isobox_domain::log::{LeafKind, LogLeaf, TreeHash, TreeHead};
 use isobox_domain::outcome::{Exit, MemoryScope, Outcome, ResourceUsage};
 use isobox_domain::policy::{
     BackendChoice, BackendName, DependencyCache, EffectivePolicy, Exposure, FileRules, HideRule, NetworkAccess,
-    PathMode, Requirement, ReuseInput, ReuseKind, SandboxPolicy, UnsafeOverride, WorkspaceExposure,
+    PathMode, Requirement, ReuseInput, ReuseKind, SandboxPolicy, UnsafeOverride, WorkspaceExposure, WriteRule,
 };
 use isobox_domain::probe::{ProbeOutcome, ProbeResult};
 use isobox_domain::promotion::Selection;
@@ -86,7 +86,10 @@ pub(crate) fn policy_of_files() -> EffectivePolicy {
     let bare = bare_policy();
     let input = ReuseInput { kind: ReuseKind::EnvVar, value: "API_TOKEN".into(), digest: Some(id(7)) };
     let files = FileRules {
-        write: vec![b"/home/ana/.cache/agent".to_vec()],
+        write: vec![
+            WriteRule::discarding(b"/home/ana/.cache/agent".to_vec()),
+            WriteRule::capturing(b"/home/ana/.config/agent".to_vec()),
+        ],
         hide: ["~/.cargo/credentials*", "**/.env"].map(|rule| HideRule::parse(rule).expect("a rule")).to_vec(),
         protected: vec![path(b".github"), path(b".isobox")],
         unsafe_shown: vec![b"/home/ana/.aws".to_vec()],
@@ -235,6 +238,13 @@ pub(crate) fn record_with_snapshot() -> TaskRecord {
     let summary = ChangeSummary { added: 5, modified: 6, deleted: 7, not_captured: 0 };
     let source_snapshot = Some(ChangeSetRef { id: id(0x37), length: 300, summary });
     TaskRecord { artifacts: TaskArtifacts { source_snapshot, ..record().artifacts }, ..record() }
+}
+
+/// A record of an attempt that changed copies of host files.
+pub(crate) fn record_with_host_copies() -> TaskRecord {
+    let summary = ChangeSummary { added: 1, modified: 2, deleted: 0, not_captured: 3 };
+    let host_copies = Some(ChangeSetRef { id: id(0x38), length: 200, summary });
+    TaskRecord { artifacts: TaskArtifacts { host_copies, ..record().artifacts }, ..record() }
 }
 
 /// A record of an attempt whose Sandbox was attacked from inside first.

@@ -8,6 +8,7 @@ mod base_content;
 mod base_cursor;
 mod base_side;
 mod content;
+pub(crate) mod copies;
 mod descent;
 mod found;
 mod ignore;

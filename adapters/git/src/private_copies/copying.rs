@@ -1,6 +1,8 @@
 //! Copying files of the host, without what is hidden.
 
+use super::baseline::Baseline;
 use super::failed;
+use isobox_domain::change::Mode;
 use isobox_domain::escape::Escaped;
 use isobox_domain::policy::Glob;
 use isobox_ports::PrivateCopyError;
@@ -56,7 +58,13 @@ impl Copying {
     }
 
     /// Copies a file or directory to `place`. Links stay links, and what is neither a file, a directory nor a link is left out.
-    pub(super) fn copy(&mut self, source: &Path, place: &Path) -> Result<(), PrivateCopyError> {
+    /// What is copied is noted in `baseline`, if there is one.
+    pub(super) fn copy(
+        &mut self,
+        source: &Path,
+        place: &Path,
+        mut baseline: Option<&mut Baseline>,
+    ) -> Result<(), PrivateCopyError> {
         if self.hidden.contains(source) {
             return Ok(());
         }
@@ -69,7 +77,10 @@ impl Copying {
             DirBuilder::new().mode(0o700).create(place).map_err(failed())?;
             for entry in fs::read_dir(source).map_err(failed())? {
                 let name = entry.map_err(failed())?.file_name();
-                self.copy(&source.join(&name), &place.join(&name))?;
+                self.copy(&source.join(&name), &place.join(&name), baseline.as_deref_mut())?;
+            }
+            if let Some(baseline) = baseline {
+                baseline.note_directory(source.as_os_str().as_bytes());
             }
             let mode = found.permissions().mode() & 0o777 | 0o700;
             return fs::set_permissions(place, Permissions::from_mode(mode)).map_err(failed());
@@ -77,8 +88,29 @@ impl Copying {
         if found.is_file() {
             self.left_bytes = self.left_bytes.checked_sub(found.len()).ok_or_else(|| too_much("2 GiB"))?;
         }
-        copy_one(source, place, &found).map_err(failed())
+        copy_one(source, place, &found).map_err(failed())?;
+        match baseline {
+            Some(baseline) => note(baseline, source, place, &found).map_err(failed()),
+            None => Ok(()),
+        }
     }
+}
+
+/// Notes what was copied, as it is in the copy.
+fn note(baseline: &mut Baseline, source: &Path, place: &Path, found: &fs::Metadata) -> io::Result<()> {
+    let path = source.as_os_str().as_bytes();
+    if found.is_symlink() {
+        let target = fs::read_link(place)?;
+        let target = target.as_os_str().as_bytes();
+        return baseline.note(path, Mode::Symlink, target.len() as u64, target);
+    }
+    if !found.is_file() {
+        return Ok(());
+    }
+    let file = File::open(place)?;
+    let copied = file.metadata()?;
+    let mode = if copied.permissions().mode() & 0o100 == 0 { Mode::File } else { Mode::Executable };
+    baseline.note(path, mode, copied.len(), file)
 }
 
 fn copy_one(source: &Path, place: &Path, found: &fs::Metadata) -> io::Result<()> {

@@ -3,15 +3,21 @@
 //! ```text
 //! <root>/copies-<32 hex digits>/      mode 0700, isobox's own: the copies of one attempt
 //!     <number>/<name>                 one of them
+//!     baseline                        what those held that are captured: see baseline.rs
 //! ```
 
+mod baseline;
 mod copying;
 
+pub(crate) use baseline::{Copied, hashed};
+
+use crate::capture::copies::capture;
 use crate::random::random_name;
 use crate::workspace::disposal::remove;
+use baseline::{Baseline, relative};
 use copying::Copying;
 use isobox_domain::escape::Escaped;
-use isobox_ports::{Access, Exposed, PrivateCopies, PrivateCopyError};
+use isobox_ports::{Access, CaptureSink, Exposed, PrivateCopies, PrivateCopyError};
 use std::ffi::OsStr;
 use std::fs::DirBuilder;
 use std::io;
@@ -20,6 +26,9 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 const PREFIX: &str = "copies-";
+const BASELINE: &str = "baseline";
+/// The name of a copy whose source has none.
+const NAMELESS: &str = "root";
 
 /// Private copies below one directory of the user.
 #[derive(Clone, Debug)]
@@ -59,6 +68,33 @@ impl PrivateCopies for FsPrivateCopies {
         made
     }
 
+    fn capture(&self, state: &[u8], sink: &mut dyn CaptureSink) -> Result<(), PrivateCopyError> {
+        let Some(place) = self.place(state) else { return Ok(()) };
+        let baseline = place.join(BASELINE);
+        let operation = format!("read what was copied to {}", Escaped::path(&place));
+        let Baseline { mut roots, mut files } = match Baseline::read(&baseline) {
+            Ok(baseline) => baseline,
+            // Nothing is captured.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(failed(operation)(error)),
+        };
+        // In the order of the paths in them.
+        roots.sort_by_key(|(path, _)| [path, &b"/"[..]].concat());
+        for (path, number) in roots {
+            let name = Path::new(OsStr::from_bytes(&path)).file_name().unwrap_or(OsStr::new(NAMELESS)).to_owned();
+            let copy = place.join(number.to_string()).join(name);
+            capture(&copy, &path, &mut files, sink).map_err(|error| PrivateCopyError {
+                operation: format!("capture what changed in the copy of /{}", Escaped(&path)),
+                source: error.into(),
+            })?;
+        }
+        Ok(())
+    }
+
+    fn shown(&self, state: &[u8]) -> String {
+        Escaped(state).to_string()
+    }
+
     fn dispose(&self, state: &[u8]) -> Result<(), PrivateCopyError> {
         let Some(place) = self.place(state) else { return Ok(()) };
         remove(&place).map_err(failed(format!("remove the private copies at {}", Escaped::path(&place))))
@@ -79,13 +115,35 @@ fn make(root: &Path, place: &Path, exposed: &mut Exposed) -> Result<(), PrivateC
         // What is hidden of one may lie in another.
         copying.look_for_hidden(&exposed.shown[*index].source, &exposed.hidden)?;
     }
+    let captured: Vec<&Path> = written
+        .iter()
+        .map(|index| &exposed.shown[*index])
+        .filter(|shown| shown.access == Access::Captured)
+        .map(|shown| shown.source.as_path())
+        .collect();
+    for inner in &captured {
+        if let Some(outer) = captured.iter().find(|outer| inner != *outer && inner.starts_with(outer)) {
+            let why = format!("{} lies in {}, which is captured as well", Escaped::path(inner), Escaped::path(outer));
+            return Err(failed(format!("capture a copy of {}", Escaped::path(inner)))(io::Error::other(why)));
+        }
+    }
+    let mut baseline = Baseline::default();
     for index in written {
         let shown = &mut exposed.shown[index];
         let around = place.join(index.to_string());
         directory(&around, false)?;
-        let copy = around.join(shown.source.file_name().unwrap_or(OsStr::new("root")));
-        copying.copy(&shown.source, &copy)?;
+        let copy = around.join(shown.source.file_name().unwrap_or(OsStr::new(NAMELESS)));
+        let noted = (shown.access == Access::Captured).then_some(&mut baseline);
+        copying.copy(&shown.source, &copy, noted)?;
+        if shown.access == Access::Captured {
+            let path = relative(shown.source.as_os_str().as_bytes()).to_vec();
+            baseline.roots.push((path, index as u32));
+        }
         shown.source = copy;
+    }
+    if !baseline.roots.is_empty() {
+        let file = place.join(BASELINE);
+        baseline.write(&file).map_err(failed(format!("write {}", Escaped::path(&file))))?;
     }
     exposed.hidden.extend(copying.hidden_elsewhere());
     Ok(())
@@ -98,7 +156,9 @@ fn failed(operation: String) -> impl FnOnce(io::Error) -> PrivateCopyError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use isobox_domain::change::{Change, ChangeLine};
     use isobox_domain::policy::Glob;
+    use isobox_ports::fake::RecordingSink;
     use isobox_ports::{Place, Shown};
     use std::fs::{self, Permissions};
     use std::os::unix::fs::{PermissionsExt, symlink};
@@ -169,6 +229,65 @@ mod tests {
         stand.copies.dispose(&state).unwrap();
         stand.copies.dispose(&state).unwrap();
         assert_eq!((stand.left(), stand.path("one/deep/secret").exists()), (0, true));
+    }
+
+    #[test]
+    fn what_changed_in_a_copy_is_told_against_what_was_copied() {
+        let stand = Stand::new(&[
+            ("one/changed", "before"),
+            ("one/deep/gone", "gone"),
+            ("one/kept", "kept"),
+            ("one/now-a-directory", "file"),
+            ("one.d/file", "before"),
+            ("two", "single"),
+        ]);
+        let mut exposed = stand.exposed(&["one", "one.d", "two"], &[]);
+        exposed.shown.iter_mut().for_each(|shown| shown.access = Access::Captured);
+        let state = stand.copies.reserve().unwrap();
+        stand.copies.make(&state, &mut exposed).unwrap();
+        let [one, dotted, two] = [0, 1, 2].map(|index: usize| exposed.shown[index].source.clone());
+        fs::write(one.join("changed"), "after").unwrap();
+        fs::remove_dir_all(one.join("deep")).unwrap();
+        fs::create_dir_all(one.join("made/locked")).unwrap();
+        fs::write(one.join("made/locked/file"), "made").unwrap();
+        fs::set_permissions(one.join("made/locked/file"), Permissions::from_mode(0o000)).unwrap();
+        fs::set_permissions(one.join("made/locked"), Permissions::from_mode(0o000)).unwrap();
+        fs::create_dir(one.join("empty")).unwrap();
+        fs::remove_file(one.join("now-a-directory")).unwrap();
+        fs::create_dir(one.join("now-a-directory")).unwrap();
+        fs::write(one.join("now-a-directory/inner"), "inner").unwrap();
+        symlink("kept", one.join("link")).unwrap();
+        fs::write(dotted.join("file"), "after").unwrap();
+        fs::write(&two, "changed").unwrap();
+        let mut sink = RecordingSink::default();
+        stand.copies.capture(&state, &mut sink).unwrap();
+        let root = relative(stand.path("").as_os_str().as_bytes()).to_vec();
+        let told: Vec<String> = sink.lines.iter().map(|line| told(line, &root)).collect();
+        assert_eq!(
+            told,
+            [
+                "one.d/file Modified",
+                "one/changed Modified",
+                "one/deep/gone Deleted",
+                "one/empty EmptyDirectory",
+                "one/link Added",
+                "one/made/locked/file Added",
+                "one/now-a-directory Deleted",
+                "one/now-a-directory/inner Added",
+                "two Modified",
+            ]
+        );
+        let ChangeLine::Change(Change { before: Some(before), .. }) = &sink.lines[1] else { panic!("a change") };
+        // What `git hash-object` says of `before`.
+        assert_eq!(before.oid.to_string(), "ee2363a4dfc456efa66b2e71979a1f8f8f07a208");
+    }
+
+    fn told(line: &ChangeLine, root: &[u8]) -> String {
+        let below = |path: &[u8]| String::from_utf8_lossy(path.strip_prefix(root).unwrap_or(path)).into_owned();
+        match line {
+            ChangeLine::Change(change) => format!("{} {:?}", below(change.path.as_bytes()), change.kind()),
+            ChangeLine::NotCaptured(left) => format!("{} {:?}", below(&left.workspace_path), left.reason),
+        }
     }
 
     #[test]

@@ -8,8 +8,8 @@ use isobox_domain::limit::{Limit, LimitError, Limits};
 use isobox_domain::policy::hide;
 use isobox_domain::policy::read::expand_home;
 use isobox_domain::policy::{
-    BackendChoice, BackendName, DependencyCache, HideRule, NetworkAccess, PathMode, Requirement, Requirements,
-    ReuseInput, ReuseKind, TaskLimit, ToolCalls, ViewLimit, WorkspaceExposure, WrittenPolicy,
+    BackendChoice, BackendName, CopyChanges, DependencyCache, HideRule, NetworkAccess, PathMode, Requirement,
+    Requirements, ReuseInput, ReuseKind, TaskLimit, ToolCalls, ViewLimit, WorkspaceExposure, WriteRule, WrittenPolicy,
 };
 use isobox_domain::preflight::PreflightRule;
 use isobox_domain::repo_path::RepoPath;
@@ -149,7 +149,7 @@ fn written(file: &File<'_>, found: &mut Mistakes) -> WrittenPolicy {
         workspace: found.key(file.field("filesystem", "expose_workspace"), |field| field.one_of(&exposures)),
         read: found.key(file.field("filesystem", "read"), read_paths),
         require: found.key(file.field("", "require"), require),
-        write: found.key(file.field("filesystem", "write"), read_paths),
+        write: found.key(file.field("filesystem", "write"), write_rules),
         hide: found.key(file.field("filesystem", "hide"), hide_rules),
         protected: found.key(file.field("workspace", "protected"), protected),
         reuse_inputs: found.key(file.field("", "reuse_inputs"), reuse_inputs),
@@ -192,6 +192,34 @@ fn read_path(item: Field<'_>) -> Read<Vec<u8>> {
         Ok(_) => Ok(path),
         Err(refusal) => Err(PolicyProblem::at(item.node.position, refusal.to_string())
             .with_hint(Some("write an absolute path, or one that begins with `~/`".to_owned()))),
+    }
+}
+
+/// A path, whose copy is thrown away, or `{path: PATH, capture: true}`.
+fn write_rules(field: Field<'_>) -> Read<Vec<WriteRule>> {
+    field.items()?.into_iter().map(write_rule).collect()
+}
+
+fn write_rule(item: Field<'_>) -> Read<WriteRule> {
+    let Value::Mapping(keys) = &item.node.value else { return Ok(WriteRule::discarding(read_path(item)?)) };
+    let (mut path, mut changes) = (None, CopyChanges::Discarded);
+    for (key, node) in keys {
+        let field = Field { name: format!("filesystem.write.{}", key.name), node };
+        match key.name.as_str() {
+            "path" => path = Some(read_path(field)?),
+            "capture" => {
+                changes = field.one_of(&[("true", CopyChanges::Captured), ("false", CopyChanges::Discarded)])?;
+            }
+            other => {
+                let problem = format!("`{}` is no key of an entry of `filesystem.write`", shown(other));
+                return Err(PolicyProblem::at(key.position, problem)
+                    .with_hint(Some("its keys are `path` and `capture`".to_owned())));
+            }
+        }
+    }
+    match path {
+        Some(path) => Ok(WriteRule { path, changes }),
+        None => Err(item.expected("a path, or a mapping with the key `path`")),
     }
 }
 

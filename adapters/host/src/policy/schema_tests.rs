@@ -125,6 +125,11 @@ fn any_value() -> impl Strategy<Value = Value> {
     words.extend(texts.map(Value::from));
     words.extend([json!(null), json!(true), json!(false), json!(0), json!(1), json!(-1), json!(4_294_967_295_u64)]);
     words.extend([json!(4_294_967_296_u64), json!(1.5), json!({}), json!({ "default": "deny" })]);
+    words.extend([
+        json!({ "path": "/opt" }),
+        json!({ "path": "~/x", "capture": true }),
+        json!({ "path": "/opt", "keep": 1 }),
+    ]);
     let one = prop::sample::select(words);
     prop_oneof![3 => one.clone(), 1 => prop::collection::vec(one, 0..3).prop_map(Value::from)]
 }

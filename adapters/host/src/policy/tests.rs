@@ -3,7 +3,7 @@ use isobox_domain::enforcement::Control;
 use isobox_domain::limit::{Limit, Limits};
 use isobox_domain::policy::{
     BackendChoice, BackendName, HideRule, NetworkAccess, PathMode, Requirement, ReuseKind, SandboxPolicy, TaskLimit,
-    ToolCalls, ViewLimit, WorkspaceExposure,
+    ToolCalls, ViewLimit, WorkspaceExposure, WriteRule,
 };
 use isobox_domain::preflight::PreflightRule;
 use isobox_domain::repo_path::RepoPath;
@@ -291,10 +291,11 @@ fn of_thousands_of_mistakes_the_first_are_told_with_their_places_and_the_rest_is
 
 #[test]
 fn rules_about_files_and_what_is_exposed_are_read() {
-    let body = "filesystem:\n  write: [~/.config/ant]\n  hide: [\"**/.env\", ~/.netrc]\nworkspace: {protected: [.github/]}\n\
+    let body = "filesystem:\n  write: [~/.config/ant, {path: ~/state, capture: true}]\n  hide: [\"**/.env\", ~/.netrc]\nworkspace: {protected: [.github/]}\n\
         reuse_inputs: [host_binary=ant, env_var=TOKEN, local_integration=/run/agent.sock]\n";
     let sandbox = read(body).unwrap().sandbox;
-    assert_eq!(sandbox.files.write, [b"~/.config/ant".to_vec()]);
+    let state = WriteRule::capturing(b"~/state".to_vec());
+    assert_eq!(sandbox.files.write, [WriteRule::discarding(b"~/.config/ant".to_vec()), state]);
     assert_eq!(sandbox.files.hide, ["**/.env", "~/.netrc"].map(|rule| HideRule::parse(rule).unwrap()));
     assert_eq!(sandbox.files.protected, [RepoPath::parse(&b".github"[..]).unwrap()]);
     let inputs: Vec<_> = sandbox.reuse_inputs.iter().map(|input| (input.kind, input.value.as_str())).collect();
@@ -312,6 +313,7 @@ fn a_rule_about_files_that_cannot_be_meant_is_told_with_its_place() {
         ("filesystem: {hide: [\"*.{pem,key}\"]}", 21, "which has no meaning in a pattern here", "stand for a part"),
         ("filesystem: {hide: [a/../b]}", 21, "never matched", "stand for a part"),
         ("filesystem: {write: [x/y]}", 22, "`x/y` is not an absolute path", "begins with `~/`"),
+        ("filesystem: {write: [{path: /x, keep: true}]}", 33, "`keep` is no key of an entry", "`path` and `capture`"),
         ("workspace: {protected: [../x]}", 25, "`../x` is no path of a workspace", "such as `.github`"),
         ("workspace: {protect: [x]}", 13, "unknown key `protect`", "did you mean `protected`?"),
         ("reuse_inputs: [ant]", 16, "`ant` is no KIND=VALUE", "KIND is one of"),

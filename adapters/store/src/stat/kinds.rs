@@ -44,7 +44,7 @@ const fn kind_of(role: ChildRole) -> ContentKind {
     match role {
         ChildRole::Policy => ContentKind::Policy,
         ChildRole::Stdout | ChildRole::Stderr => ContentKind::Output,
-        ChildRole::ChangeSet | ChildRole::SourceSnapshot => ContentKind::ChangeSet,
+        ChildRole::ChangeSet | ChildRole::SourceSnapshot | ChildRole::HostCopies => ContentKind::ChangeSet,
         ChildRole::Patch => ContentKind::Patch,
         ChildRole::WorkspaceGit | ChildRole::V1Files => ContentKind::Archive,
         ChildRole::V1Record => ContentKind::Imported,

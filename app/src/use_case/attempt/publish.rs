@@ -84,7 +84,7 @@ fn finish(ports: &Ports<'_>, request: &TaskRequest, published: Published<'_>, te
     }
     if let Err(error) = disposed {
         let error = one_line(&error);
-        tell(Progress::Warning(&format!("what the task left was not removed, a later start tries again: {error}")));
+        tell(Progress::Warning(&format!("the workspace was not removed, a later start tries again: {error}")));
     }
 }
 

@@ -3,6 +3,7 @@
 use super::Ports;
 use super::carry_out::{Performed, Standing};
 use super::choose::with_output;
+use super::copies;
 use super::streams::{Caller, Delivery, Tee};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, one_line};
@@ -41,6 +42,7 @@ pub(super) fn supervise(
     let (code, remarks) = delivered(code, delivery);
     let mount = sandbox.workspace();
     let captured = capture(ports.workspaces, attempt, record, &workspace.state, &mount);
+    let copied = copies::capture(ports.copies, attempt, record);
     ports.laps.end(Phase::Capture);
     let kept = workspace.mount.clone();
     let (code, workspace) = match captured {
@@ -48,6 +50,13 @@ pub(super) fn supervise(
         Err(failure) => {
             uncaptured(record, &failure);
             (ExitCode::ISOBOX_FAILED, Standing::Needed(kept))
+        }
+    };
+    let code = match copied {
+        Ok(()) => code,
+        Err(failure) => {
+            uncaptured(record, &failure);
+            ExitCode::ISOBOX_FAILED
         }
     };
     Performed { code, workspace, remarks, sandbox: Some(sandbox) }

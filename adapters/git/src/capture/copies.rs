@@ -1,0 +1,248 @@
+//! What changed in a private copy, told as a Change Set against what was copied.
+
+use super::content::{Content, MAX_HOLE_BYTES, Tap, moved};
+use super::descent::{Descent, Step};
+use super::sink_failure;
+use super::found::{Entry, unreadable};
+use crate::beneath::{self, Kind, Seen};
+use crate::private_copies::{Copied, hashed};
+use crate::workspace::failure;
+use isobox_domain::change::{After, Before, Change, ChangeLine, NotCaptured, NotCapturedReason};
+use isobox_domain::content::ContentRef;
+use isobox_domain::escape::Escaped;
+use isobox_domain::repo_path::RepoPath;
+use isobox_ports::{CaptureSink, WorkspaceError};
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, open};
+use nix::sys::stat::{FchmodatFlags, Mode, fchmodat};
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::rc::Rc;
+
+/// Hands what changed in the copy at `place` to `sink`, in ascending order of paths. `host_path` is that of what was copied, without
+/// its first slash. What is told of `copied` is taken out of it. Every process that could write to the copy is dead.
+pub(crate) fn capture(
+    place: &Path,
+    host_path: &[u8],
+    copied: &mut BTreeMap<Vec<u8>, Copied>,
+    sink: &mut dyn CaptureSink,
+) -> Result<(), WorkspaceError> {
+    let operation = format!("read the private copy at {}", Escaped::path(place));
+    let failed = |errno: Errno| failure(&operation, io::Error::from(errno));
+    let mut telling = Telling { copied, sink, holes_left: MAX_HOLE_BYTES };
+    let (Some(around), Some(name)) = (place.parent(), place.file_name()) else { return Err(failed(Errno::EINVAL)) };
+    let around = Rc::new(open(around, DIRECTORY, Mode::empty()).map_err(failed)?);
+    let seen = match beneath::look(&*around, name.as_bytes()) {
+        Ok(seen) => seen,
+        Err(Errno::ENOENT) => return telling.deleted_until(&after_all_in(host_path)),
+        Err(errno) => return Err(failed(errno)),
+    };
+    let found = Found { path: host_path.to_vec(), name: name.as_bytes(), directory: Rc::clone(&around), seen };
+    if seen.kind() != Kind::Directory {
+        telling.thing(found)?;
+        return telling.deleted_until(&after_all_in(host_path));
+    }
+    telling.copied.remove(host_path);
+    make_accessible(&*around, name.as_bytes());
+    let root = beneath_directory(&*around, name.as_bytes()).map_err(failed)?;
+    let mut descent = Descent::new(root, ()).map_err(failed)?;
+    while let Some(step) = descent.next() {
+        match step {
+            Step::Lost { path, errno } => telling.lose(&joined(host_path, &path), errno)?,
+            Step::Name { path, name_start } => {
+                let (full, name) = (joined(host_path, &path), &path[name_start..]);
+                let directory = descent.handle().map_err(failed)?;
+                match beneath::look(&*directory, name) {
+                    Err(errno) => telling.lose(&full, errno)?,
+                    Ok(seen) if seen.kind() == Kind::Directory => {
+                        let was_there = telling.directory(&full)?;
+                        make_accessible(&*directory, name);
+                        match descent.open(name) {
+                            Err(errno) => telling.lose(&full, errno)?,
+                            Ok(opened) if opened.listing.is_empty && !was_there => {
+                                telling.leave(full, NotCapturedReason::EmptyDirectory)?;
+                            }
+                            Ok(opened) => descent.approve(name, opened, ()),
+                        }
+                    }
+                    Ok(seen) => telling.thing(Found { path: full, name, directory, seen })?,
+                }
+            }
+        }
+    }
+    telling.deleted_until(&after_all_in(host_path))
+}
+
+const DIRECTORY: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
+
+fn beneath_directory(around: impl AsFd, name: &[u8]) -> Result<OwnedFd, Errno> {
+    nix::fcntl::openat(around, name, DIRECTORY, Mode::empty())
+}
+
+/// Whoever owns a copy may look into it, whatever the workload made of its modes. What fails shows when it is opened.
+fn make_accessible(around: impl AsFd, name: &[u8]) {
+    fchmodat(around, name, Mode::S_IRWXU, FchmodatFlags::NoFollowSymlink).ok();
+}
+
+fn joined(directory: &[u8], below: &[u8]) -> Vec<u8> {
+    [directory, b"/", below].concat()
+}
+
+/// A path that comes after everything that is or lies at `path`: `0` follows the slash.
+fn after_all_in(path: &[u8]) -> Vec<u8> {
+    [path, b"0"].concat()
+}
+
+/// Something that is no directory.
+struct Found<'a> {
+    path: Vec<u8>,
+    name: &'a [u8],
+    directory: Rc<OwnedFd>,
+    seen: Seen,
+}
+
+struct Telling<'a> {
+    copied: &'a mut BTreeMap<Vec<u8>, Copied>,
+    sink: &'a mut dyn CaptureSink,
+    holes_left: u64,
+}
+
+impl Telling<'_> {
+    fn line(&mut self, line: ChangeLine) -> Result<(), WorkspaceError> {
+        self.sink.line(line).map_err(|cause| sink_failure("store a line about private copies", cause))
+    }
+
+    fn leave(&mut self, path: Vec<u8>, reason: NotCapturedReason) -> Result<(), WorkspaceError> {
+        self.line(ChangeLine::NotCaptured(NotCaptured { workspace_path: path, reason }))
+    }
+
+    /// Leaves out what cannot be looked at, and all that was copied there: nobody knows what became of it.
+    fn lose(&mut self, path: &[u8], errno: Errno) -> Result<(), WorkspaceError> {
+        self.deleted_until(path)?;
+        self.copied.retain(|known, _| known != path && !known.starts_with(&joined(path, b"")));
+        self.leave(path.to_vec(), unreadable(errno))
+    }
+
+    /// Tells of everything that was copied before `path` and is there no more.
+    fn deleted_until(&mut self, path: &[u8]) -> Result<(), WorkspaceError> {
+        while let Some(first) = self.copied.first_entry().filter(|first| first.key().as_slice() < path) {
+            let (path, copied) = first.remove_entry();
+            self.change(path, Some(copied), None)?;
+        }
+        Ok(())
+    }
+
+    /// Comes to a directory; whether it was copied.
+    fn directory(&mut self, path: &[u8]) -> Result<bool, WorkspaceError> {
+        self.deleted_until(path)?;
+        match self.copied.remove(path) {
+            Some(Copied::Directory) => Ok(true),
+            Some(file) => self.change(path.to_vec(), Some(file), None).map(|()| false),
+            None => Ok(false),
+        }
+    }
+
+    fn thing(&mut self, found: Found<'_>) -> Result<(), WorkspaceError> {
+        self.deleted_until(&found.path)?;
+        let before = self.copied.remove(&found.path);
+        let reason = match found.seen.kind() {
+            Kind::File | Kind::Symlink => return self.file(found, before),
+            Kind::Fifo => NotCapturedReason::Fifo,
+            Kind::Socket => NotCapturedReason::Socket,
+            Kind::Device | Kind::Directory => NotCapturedReason::Device,
+        };
+        self.change(found.path.clone(), before, None)?;
+        self.leave(found.path, reason)
+    }
+
+    fn file(&mut self, found: Found<'_>, before: Option<Copied>) -> Result<(), WorkspaceError> {
+        let special = found.seen.stat.mode & 0o7000;
+        let shown = found.path.clone();
+        match self.captured(found, before)? {
+            Ok(()) if special != 0 => self.leave(shown, NotCapturedReason::SpecialModeBits(special)),
+            Ok(()) => Ok(()),
+            Err(reason) => self.leave(shown, reason),
+        }
+    }
+
+    /// Captures a file or link if it differs from what was copied. The inner error is the reason why it cannot be.
+    fn captured(
+        &mut self,
+        found: Found<'_>,
+        before: Option<Copied>,
+    ) -> Result<Result<(), NotCapturedReason>, WorkspaceError> {
+        let Found { path, name, directory, mut seen } = found;
+        let path = match RepoPath::parse(path) {
+            Ok(path) => path,
+            Err(error) => return Ok(Err(NotCapturedReason::UnsupportedName(error.to_string()))),
+        };
+        let mode = seen.stat.mode;
+        if seen.kind() == Kind::File && mode & 0o400 == 0 {
+            let readable = Mode::from_bits_truncate(mode & 0o777 | 0o400);
+            fchmodat(&*directory, name, readable, FchmodatFlags::NoFollowSymlink).ok();
+            seen = beneath::look(&*directory, name).unwrap_or(seen);
+        }
+        let entry = Entry { path, directory, seen, base: None, submodule: None };
+        let mut content = match Content::open(&entry, &mut self.holes_left) {
+            Ok(content) => content,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let unread = |error: io::Error| Ok(Err(NotCapturedReason::Unreadable(error.to_string())));
+        let (mode, length) = (content.mode(), content.length());
+        let now = match content.read().and_then(|reader| hashed(length, reader)) {
+            Ok((_, now)) => now,
+            Err(error) => return unread(error),
+        };
+        let same =
+            matches!(&before, Some(Copied::Content { mode: was, content, .. }) if (*was, *content) == (mode, now));
+        if same {
+            return Ok(if content.is_as_seen() { Ok(()) } else { Err(moved()) });
+        }
+        let (staged, binary) = match self.stage(&entry.path, &mut content)? {
+            Ok(staged) => staged,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        if staged != now || !content.is_as_seen() {
+            return Ok(Err(moved()));
+        }
+        self.change(entry.path.as_bytes().to_vec(), before, Some(After { mode, content: staged, binary })).map(Ok)
+    }
+
+    /// Stores content; what it is, and whether it is binary.
+    fn stage(
+        &mut self,
+        path: &RepoPath,
+        content: &mut Content,
+    ) -> Result<Result<(ContentRef, bool), NotCapturedReason>, WorkspaceError> {
+        let mut tap = match content.read() {
+            Ok(reader) => Tap::new(reader),
+            Err(error) => return Ok(Err(NotCapturedReason::Unreadable(error.to_string()))),
+        };
+        let staged = self.sink.content(&mut tap);
+        if let Some(error) = tap.error {
+            return Ok(Err(NotCapturedReason::Unreadable(error)));
+        }
+        let staged = staged.map_err(|cause| sink_failure(&format!("store the content of {path}"), cause))?;
+        Ok(Ok((staged, tap.is_binary)))
+    }
+
+    /// Tells of a change, if it is one that a Change Set can hold: directories are none.
+    fn change(&mut self, path: Vec<u8>, before: Option<Copied>, after: Option<After>) -> Result<(), WorkspaceError> {
+        let before = before.and_then(|copied| match copied {
+            Copied::Directory => None,
+            Copied::Content { mode, oid, content } => Some(Before { mode, oid, content: Some(content) }),
+        });
+        if before.is_none() && after.is_none() {
+            return Ok(());
+        }
+        match RepoPath::parse(path.clone()) {
+            Ok(path) => {
+                self.line(ChangeLine::Change(Change { path, before, after, renamed_from: None, submodule: None }))
+            }
+            Err(error) => self.leave(path, NotCapturedReason::UnsupportedName(error.to_string())),
+        }
+    }
+}
