@@ -39,8 +39,8 @@ pub(crate) use list::{ListArguments, WhichTasks};
 pub(crate) use look::{CatArguments, DiffArguments, LogsArguments, ShowArguments};
 pub(crate) use misunderstood::misunderstood;
 pub(crate) use policy::{
-    PolicyArguments, PolicyCheckArguments, PolicyCommand, PolicyExplainArguments, PolicyShowArguments,
-    PolicyTrustArguments, QuestionKind, TrustFlag, WorkspaceFlag,
+    PolicyArguments, PolicyCheckArguments, PolicyCommand, PolicyExplainArguments, PolicyPresetsArguments,
+    PolicyShowArguments, PolicyTrustArguments, QuestionKind, TrustFlag, WorkspaceFlag,
 };
 pub(crate) use policy_flags::PolicyFlags;
 pub(crate) use promote::{ConflictStyle, PromoteArguments};

@@ -21,7 +21,7 @@ pub(crate) use backends::with_backend_ports;
 pub(crate) use dirt::{Dirtied, dirtied_project};
 pub(crate) use importable::{Importable, importable};
 pub(crate) use initialising::{Initialised, initialise};
-pub(crate) use policies::{Variable, policy_schema};
+pub(crate) use policies::{Variable, policy_presets, policy_schema};
 pub(crate) use probes::{with_attack, with_probes};
 pub(crate) use task_store::Store;
 pub(crate) use transfer::{damaged_archive, export_file};

@@ -3,6 +3,7 @@
 mod beyond;
 mod dependency_cache;
 mod exposure;
+mod extending;
 mod files;
 mod glob;
 pub mod hide;

@@ -75,7 +75,7 @@ pub use merging::{MergeRequest, MergeTally, Merged};
 pub use object_store::{ChangeLines, Content, ObjectStore};
 pub use open_attempts::{Asked, OpenAttempt, OpenAttempts};
 pub use policy_pins::{PolicyPins, PolicyPinsError};
-pub use policy_source::{PolicyError, PolicyFile, PolicySource, Position};
+pub use policy_source::{PolicyError, PolicyFile, PolicyPlace, PolicySource, Position};
 pub use private_copies::{PrivateCopies, PrivateCopyError};
 pub use prober::{ProbeError, Prober};
 pub use project_files::{ProjectFiles, ProjectFilesError};

@@ -62,27 +62,37 @@ fn at(position: &Option<Position>) -> String {
     position.map(|p| format!(":{}:{}", p.line, p.column)).unwrap_or_default()
 }
 
-/// A policy file as it was read, in one go: what it says is what its digest is of.
+/// Where a key stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyPlace {
+    /// The file or preset for people, if it is one that the policy extends.
+    pub extended: Option<String>,
+    /// Where in it.
+    pub position: Position,
+}
+
+/// A policy file as it was read, in one go, with whatever it extends: what it says is what its digest is of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyFile {
-    /// BLAKE3 of the file's bytes.
+    /// BLAKE3 of the file's bytes, or of those of all files and presets where it extends any.
     pub digest: ContentId,
     /// What it says, key by key.
     pub written: WrittenPolicy,
     /// Where each key stands that it has, by its full name.
-    pub places: Vec<(String, Position)>,
+    pub places: Vec<(String, PolicyPlace)>,
 }
 
 impl PolicyFile {
     /// Where a key stands, if the file has it.
-    pub fn place_of(&self, key: &str) -> Option<Position> {
-        self.places.iter().find(|(name, _)| name == key).map(|(_, place)| *place)
+    pub fn place_of(&self, key: &str) -> Option<&PolicyPlace> {
+        self.places.iter().find(|(name, _)| name == key).map(|(_, place)| place)
     }
 }
 
 /// The policy of a project, from its trusted checkout.
 ///
 /// - No file is `None`; a file that is no policy is an error, never `None`.
+/// - What the policy extends is part of it, and of its digest.
 /// - Nothing is followed out of the project: a policy that is a symbolic link is an error.
 pub trait PolicySource {
     /// Reads the policy once, with the digest of what was read.

@@ -1,7 +1,10 @@
 //! The project's policy file: `.isobox/config.yaml`, read strictly.
 
 mod asked_probe;
+mod chain;
+mod extends;
 mod field;
+mod presets;
 mod probe;
 mod schema;
 mod source;
@@ -11,6 +14,7 @@ mod trust_probe;
 mod user;
 
 pub use asked_probe::PolicyAskedProbe;
+pub use presets::Preset;
 pub use source::YamlPolicySource;
 pub use trust_probe::PolicyTrustProbe;
 pub use user::YamlUserPolicy;
@@ -78,6 +82,11 @@ pub fn parse_policy(bytes: &[u8]) -> Result<ProjectPolicy, PolicyProblem> {
         Ok(parsed) => Ok(parsed.written.resolved()),
         Err(problems) => Err(problems.into_iter().next().unwrap_or_else(|| PolicyProblem::whole("it is no policy"))),
     }
+}
+
+/// The policies that come with isobox.
+pub const fn policy_presets() -> &'static [Preset] {
+    &presets::PRESETS
 }
 
 /// The JSON Schema of policy files, for editors.

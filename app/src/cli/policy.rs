@@ -26,6 +26,9 @@ pub(crate) enum PolicyCommand {
     /// Print the JSON Schema of policy files, for editors
     #[command(after_help = "Examples:\n  isobox policy schema > isobox-policy.schema.json")]
     Schema,
+    /// List the policies that come with isobox, to be named by `extends`, or print one
+    #[command(after_help = "Examples:\n  isobox policy presets\n  isobox policy presets strict")]
+    Presets(PolicyPresetsArguments),
     /// Show what the project's policy says, or what holds in effect
     #[command(
         after_help = "Examples:\n  isobox policy show\n  isobox policy show --effective\n  isobox policy show --effective --origin\n  isobox policy show --effective --json"
@@ -46,6 +49,14 @@ pub(crate) enum PolicyCommand {
     /// Trust no policy of the project any more
     #[command(after_help = "Examples:\n  isobox policy distrust\n  isobox policy distrust /path/to/project")]
     Distrust(PolicyTrustArguments),
+}
+
+/// `isobox policy presets`.
+#[derive(Debug, Args)]
+pub(crate) struct PolicyPresetsArguments {
+    /// The one to print
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
 }
 
 /// `isobox policy trust` and `isobox policy distrust`.

@@ -2,8 +2,8 @@
 
 use super::trusted;
 use crate::cli::{
-    Place, PolicyCheckArguments, PolicyCommand, PolicyExplainArguments, PolicyShowArguments, PolicyTrustArguments,
-    QuestionKind,
+    Place, PolicyCheckArguments, PolicyCommand, PolicyExplainArguments, PolicyPresetsArguments, PolicyShowArguments,
+    PolicyTrustArguments, QuestionKind,
 };
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
@@ -38,10 +38,26 @@ pub(super) fn policy(console: Console, command: &PolicyCommand) -> Result<ExitCo
     match command {
         PolicyCommand::Check(arguments) => check(console, arguments),
         PolicyCommand::Schema => super::help::print(wiring::policy_schema()),
+        PolicyCommand::Presets(arguments) => presets(arguments),
         PolicyCommand::Show(arguments) => show(console, arguments),
         PolicyCommand::Explain(arguments) => explain(arguments),
         PolicyCommand::Trust(arguments) => trust(console, arguments),
         PolicyCommand::Distrust(arguments) => distrust(arguments),
+    }
+}
+
+/// Lists the policies that come with isobox, or prints one.
+fn presets(arguments: &PolicyPresetsArguments) -> Result<ExitCode, Failure> {
+    let presets = wiring::policy_presets();
+    let Some(name) = &arguments.name else {
+        let lines: Vec<String> =
+            presets.iter().map(|preset| format!("{:<15}{}", preset.name, preset.summary())).collect();
+        return super::help::print(&lines.join("\n"));
+    };
+    match presets.iter().find(|preset| preset.name == name) {
+        Some(preset) => super::help::print(preset.text),
+        None => Err(Failure::new(FailureKind::General, format!("there is no preset `{}`", Escaped(name.as_bytes())))
+            .with_hint("`isobox policy presets` lists those that there are")),
     }
 }
 

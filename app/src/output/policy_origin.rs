@@ -20,7 +20,8 @@ pub(crate) struct Origins {
 
 /// A file, and the line of a key in it.
 fn line_of((path, file): &(String, Option<PolicyFile>), key: &str) -> Option<(String, u64)> {
-    Some((path.clone(), file.as_ref()?.place_of(key)?.line))
+    let place = file.as_ref()?.place_of(key)?;
+    Some((place.extended.clone().unwrap_or_else(|| path.clone()), place.position.line))
 }
 
 impl Origins {

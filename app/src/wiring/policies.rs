@@ -144,6 +144,11 @@ pub(super) fn exposable(directories: &Directories, repository: &GixRepository, l
     ReadPaths::new(directories.home(), &guarded)
 }
 
+/// The policies that come with isobox.
+pub(crate) const fn policy_presets() -> &'static [isobox_host::Preset] {
+    isobox_host::policy_presets()
+}
+
 /// The JSON Schema of policy files.
 pub(crate) fn policy_schema() -> &'static str {
     isobox_host::policy_schema()

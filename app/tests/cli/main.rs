@@ -18,6 +18,7 @@ mod list;
 mod look;
 mod place;
 mod policy;
+mod policy_extends;
 mod policy_origin;
 mod preflight;
 mod probe;

@@ -1,6 +1,7 @@
 //! What the keys of a policy are, and which values they take.
 
 use super::PolicyProblem;
+use super::extends::{self, Extends};
 use super::field::{Field, Read};
 use super::suggestion::nearest;
 use super::tree::{Key, Node, Value, shown};
@@ -17,7 +18,7 @@ use isobox_ports::Position;
 
 /// Every key: the sections, and the keys in them. The keys that are no section are in the section without a name.
 const KEYS: [(&str, &[&str]); 13] = [
-    ("", &["api_version", "kind", "runtime_backend", "reuse_inputs", "caches", "require"]),
+    ("", &["api_version", "kind", "extends", "runtime_backend", "reuse_inputs", "caches", "require"]),
     ("tool_call", &["enabled"]),
     ("development_environment", &["path_mode"]),
     ("workspace_source", &["kind"]),
@@ -42,8 +43,10 @@ const LIMITS: [&str; Limit::ALL.len()] = {
     names
 };
 
-/// Keys that a user's own policy does not have: it cannot limit them yet, and a key without effect would deceive.
-const NOT_A_USERS: [(&str, &str); 3] = [("network", "allow"), ("filesystem", "read"), ("filesystem", "write")];
+/// Keys that a user's own policy does not have: it is whole by itself, cannot limit the others yet, and a key without effect
+/// would deceive.
+const NOT_A_USERS: [(&str, &str); 4] =
+    [("", "extends"), ("network", "allow"), ("filesystem", "read"), ("filesystem", "write")];
 
 /// Which file it is: both have the same keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +118,8 @@ pub(super) struct Parsed {
     pub(super) written: WrittenPolicy,
     /// Where each key stands, by its full name.
     pub(super) places: Vec<(String, Position)>,
+    /// What it extends, and where it says so.
+    pub(super) extends: Option<(Extends, Position)>,
 }
 
 /// What a tree says, or everything that is wrong with it; `known` is wrong already.
@@ -127,11 +132,13 @@ pub(super) fn read(root: &Node, known: Vec<PolicyProblem>, kind: FileKind) -> Re
     found.key(file.field("credentials", "default"), |field| field.one_of(&[("none", ())]));
     found.key(file.field("promotion", "mode"), |field| field.one_of(&[("manual", ())]));
     let written = written(&file, &mut found);
+    let position = file.field("", "extends").ok().flatten().map(|field| field.node.position);
+    let extends = found.key(file.field("", "extends"), |field| extends::read(&field)).flatten().zip(position);
     if kind == FileKind::User {
         NOT_A_USERS.iter().for_each(|(section, key)| found.without_meaning(&file, section, key));
     }
     match found.0.is_empty() {
-        true => Ok(Parsed { written, places: file.places() }),
+        true => Ok(Parsed { written, places: file.places(), extends }),
         false => Err(found.in_order()),
     }
 }

@@ -45,6 +45,14 @@ fn is_as(schema: &Value, found: &Value) -> bool {
             match value.as_str().expect("a pattern") {
                 "^(/|~/)" => is_path(text),
                 "^(/|~(/|$))" => is_path(text) || text == "~",
+                "^\\./([^/.][^/]*/)*[^/.][^/]*\\.ya?ml$" => text.strip_prefix("./").is_some_and(|path| {
+                    let (folder, name) =
+                        path.rsplit_once('/').map_or((None, path), |(folder, name)| (Some(folder), name));
+                    let is_name = |name: &str| !name.is_empty() && !name.starts_with('.');
+                    folder.is_none_or(|folder| folder.split('/').all(is_name))
+                        && is_name(name)
+                        && [".yaml", ".yml"].iter().any(|end| name.ends_with(end))
+                }),
                 "^[^/]" => !text.is_empty() && !text.starts_with('/'),
                 "^[^\\[\\]{}\\\\!]+$" => !text.is_empty() && !text.contains(['[', ']', '{', '}', '\\', '!']),
                 "^(path|local_integration)=(/|~/)|^host_binary=([^/]+$|/|~/)|^credential_ref=.|^env_var=[^=]+$" => {
@@ -184,5 +192,27 @@ proptest! {
         let read = parse_written(document.to_string().as_bytes(), kind);
         let problems = read.as_ref().err().map(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>());
         prop_assert_eq!(read.is_ok(), is_as(&schema, &document), "{}: {:?}", document, problems);
+    }
+}
+
+#[test]
+fn what_can_be_extended_is_what_the_schema_says() {
+    let schema: Value = serde_json::from_str(policy_schema()).expect("JSON");
+    for text in [
+        "none",
+        "strict",
+        "strct",
+        "./base.yaml",
+        "./a/b.yml",
+        "./../a.yaml",
+        "./.yaml",
+        "./a",
+        "/a.yaml",
+        "./a//b.yaml",
+    ] {
+        let document =
+            json!({ "api_version": "isobox.dev/v1alpha1", "kind": FileKind::Project.name(), "extends": text });
+        let read = parse_written(document.to_string().as_bytes(), FileKind::Project);
+        assert_eq!(is_as(&schema, &document), read.is_ok(), "{text}");
     }
 }

@@ -1,8 +1,8 @@
 //! Reading the policy file of a project, without following anything out of it.
 
+use super::chain;
 use super::schema::{FileKind, Parsed};
 use super::{LONGEST_POLICY_BYTES, POLICY_PATH, PolicyProblem, parse_written};
-use isobox_domain::content::ContentId;
 use isobox_domain::escape::Escaped;
 use isobox_domain::fact::Refused;
 use isobox_ports::{Cause, PolicyError, PolicyFile, PolicySource};
@@ -20,24 +20,24 @@ const USER_POLICY: &str = "config.yaml";
 #[derive(Clone, Debug)]
 pub struct YamlPolicySource {
     root: PathBuf,
-    path: &'static str,
+    path: PathBuf,
     kind: FileKind,
 }
 
 impl YamlPolicySource {
     /// For the project whose working tree has its root at `root`, an absolute host path.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into(), path: POLICY_PATH, kind: FileKind::Project }
+        Self { root: root.into(), path: POLICY_PATH.into(), kind: FileKind::Project }
     }
 
     /// For the user's own policy in `config`, isobox's directory of configuration.
     pub fn of_user(config: impl Into<PathBuf>) -> Self {
-        Self { root: config.into(), path: USER_POLICY, kind: FileKind::User }
+        Self { root: config.into(), path: USER_POLICY.into(), kind: FileKind::User }
     }
 
     /// Absolute host path of the file.
     pub fn host_path(&self) -> PathBuf {
-        self.root.join(self.path)
+        self.root.join(&self.path)
     }
 
     fn open(&self) -> io::Result<File> {
@@ -48,10 +48,15 @@ impl YamlPolicySource {
         let beneath =
             ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_SYMLINKS | ResolveFlag::RESOLVE_NO_MAGICLINKS;
         let how = OpenHow::new().flags(flags).resolve(beneath);
-        Ok(openat2(root, self.path, how)?.into())
+        Ok(openat2(root, &self.path, how)?.into())
     }
 
-    fn invalid(&self, problem: PolicyProblem) -> PolicyError {
+    /// The file at `path` below the directory of this one.
+    pub(super) fn beside(&self, path: &str) -> Option<Self> {
+        Some(Self { path: self.path.parent()?.join(path), ..self.clone() })
+    }
+
+    pub(super) fn invalid(&self, problem: PolicyProblem) -> PolicyError {
         self.all_invalid(vec![problem])
     }
 
@@ -80,8 +85,9 @@ impl YamlPolicySource {
     }
 }
 
-impl PolicySource for YamlPolicySource {
-    fn read(&self) -> Result<Option<PolicyFile>, PolicyError> {
+impl YamlPolicySource {
+    /// What the file holds; `None` if there is none.
+    pub(super) fn bytes(&self) -> Result<Option<Vec<u8>>, PolicyError> {
         let file = match self.open() {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -98,9 +104,18 @@ impl PolicySource for YamlPolicySource {
         // With room for all of it, one read takes it.
         let mut bytes = Vec::with_capacity((found.len() as usize).min(LONGEST_POLICY_BYTES) + 1);
         file.take(LONGEST_POLICY_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|error| self.io(error))?;
-        let Parsed { written, places } =
-            parse_written(&bytes, self.kind).map_err(|problems| self.all_invalid(problems))?;
-        Ok(Some(PolicyFile { digest: ContentId::new(*blake3::hash(&bytes).as_bytes()), written, places }))
+        Ok(Some(bytes))
+    }
+
+    /// What `bytes` of the file say.
+    pub(super) fn parse(&self, bytes: &[u8]) -> Result<Parsed, PolicyError> {
+        parse_written(bytes, self.kind).map_err(|problems| self.all_invalid(problems))
+    }
+}
+
+impl PolicySource for YamlPolicySource {
+    fn read(&self) -> Result<Option<PolicyFile>, PolicyError> {
+        self.bytes()?.map(|bytes| chain::follow(self, bytes)).transpose()
     }
 }
 
@@ -108,6 +123,7 @@ impl PolicySource for YamlPolicySource {
 mod tests {
     use super::super::{default_policy_text, parse_policy};
     use super::*;
+    use isobox_domain::content::ContentId;
     use isobox_domain::policy::ProjectPolicy;
     use std::fs;
     use std::os::unix::fs::symlink;
@@ -194,9 +210,9 @@ mod tests {
         fs::write(project.path().join(POLICY_PATH), text).unwrap();
         let refused = load(project.path()).unwrap_err();
         let shown = refused.to_string();
-        assert!(shown.contains("config.yaml:25:12: "), "{shown}");
+        assert!(shown.contains("config.yaml:29:12: "), "{shown}");
         let PolicyError::Invalid { hint, excerpt, .. } = refused else { panic!("{shown}") };
         assert_eq!(hint.as_deref(), Some("did you mean `deny`?"));
-        assert_eq!(excerpt.as_deref(), Some("25 |   default: dney\n   |            ^"));
+        assert_eq!(excerpt.as_deref(), Some("29 |   default: dney\n   |            ^"));
     }
 }
