@@ -6,7 +6,7 @@ use seccompiler::{
 };
 use std::collections::BTreeMap;
 use std::io;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// What a machine lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,10 @@ pub enum Machine {
     WithoutUserNamespaces,
     /// Landlock: its calls are unknown, as before Linux 5.13 or where it is not built in.
     WithoutLandlock,
+    /// What came to Landlock after this ABI, which is at most 7; 0 is none at all.
+    OldLandlock(u8),
+    /// The same, and user namespaces.
+    OldLandlockAlone(u8),
 }
 
 /// clone(2) and unshare(2) with this flag make a user namespace. clone3(2) has it in memory, where no filter looks: it is
@@ -28,6 +32,11 @@ impl Machine {
     pub fn output(self, mut command: Command) -> io::Result<Output> {
         let filters = match self {
             Self::Whole => return command.output(),
+            Self::OldLandlock(abi) => return old_landlock(abi, &command).output(),
+            Self::OldLandlockAlone(abi) => {
+                command = old_landlock(abi, &command);
+                without_user_namespaces()?
+            }
             Self::WithoutUserNamespaces => without_user_namespaces()?,
             Self::WithoutLandlock => unknown(&[444, 445, 446])?,
         };
@@ -38,6 +47,21 @@ impl Machine {
         });
         running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
+}
+
+/// Answers calls of Landlock as an older kernel does.
+const LAUNCHER: &str = include_str!("landlock_abi.py");
+
+/// The same command behind a process that answers its calls of Landlock. Its streams are not taken over: it has no input.
+fn old_landlock(abi: u8, command: &Command) -> Command {
+    let mut launcher = Command::new("/usr/bin/python3");
+    launcher.args(["-c", LAUNCHER]).arg(abi.to_string()).arg(command.get_program()).args(command.get_args());
+    launcher.env_clear().stdin(Stdio::null());
+    launcher.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    if let Some(directory) = command.get_current_dir() {
+        launcher.current_dir(directory);
+    }
+    launcher
 }
 
 fn without_user_namespaces() -> io::Result<Vec<BpfProgram>> {

@@ -4,6 +4,7 @@ use crate::schema_checker::assert_described;
 use crate::support::{document, user_policy};
 use isobox_tests::{Machine, Project, User, ignored, outcome};
 use serde_json::{Value, json};
+use std::process::Command;
 
 /// The document on `machine`, with or without `bwrap` on PATH.
 fn listed(project: &Project, machine: Machine, path: Option<&str>) -> Value {
@@ -102,4 +103,82 @@ fn without_landlock_that_backend_cannot_be_used() {
         return ignored("bubblewrap without Landlock", "it does not start here");
     }
     assert_eq!(told["auto"]["backend"], "bubblewrap");
+}
+
+/// Whether calls of Landlock can be answered here as an older kernel does.
+fn can_be_older(project: &Project) -> bool {
+    let has_python = Command::new("/usr/bin/python3").arg("--version").output().is_ok_and(|run| run.status.success());
+    let is_there = has_python && starts(&listed(project, Machine::Whole, None), "landlock");
+    if !is_there {
+        ignored("older versions of Landlock", "there is no Landlock or no /usr/bin/python3 here");
+    }
+    is_there
+}
+
+/// What a Task of `landlock` comes to on `machine`, and what its record says is enforced.
+fn ran(project: &Project, machine: Machine) -> (i32, Value) {
+    let command = project.isobox_command(&["run", "-q", "--backend", "landlock", "--", "cat", "README.md"]);
+    let ran = outcome(machine.output(command).expect("run isobox"));
+    let shown = document(&project.isobox(&["show", "--json", "@latest"]));
+    (ran.code, shown["effective_policy"]["enforcement"].clone())
+}
+
+/// What tells of signals and abstract sockets that this Landlock does not keep apart.
+fn tells_of_scopes(told: &Value) -> bool {
+    backend(told, "landlock")["limitations"].to_string().contains("does not keep abstract sockets and signals apart")
+}
+
+#[test]
+fn what_is_claimed_on_an_older_landlock_is_what_a_task_then_has() {
+    for user in isobox_tests::users() {
+        let project = Project::initialised(*user);
+        if !can_be_older(&project) {
+            return;
+        }
+        let whole = listed(&project, Machine::Whole, None);
+        for abi in 0..=7 {
+            let machine = Machine::OldLandlock(abi);
+            let told = listed(&project, machine, None);
+            assert_eq!(starts(&told, "landlock"), abi > 0, "{abi}: {told:#}");
+            if abi == 0 {
+                assert_eq!(status(&told, "landlock", "filesystem"), "not_enforced");
+                assert_eq!(told["auto"]["backend"], "bubblewrap", "{told:#}");
+                continue;
+            }
+            // Namespaces do what an older Landlock does not.
+            let enforcement = &backend(&told, "landlock")["enforcement"];
+            assert_eq!(enforcement, &backend(&whole, "landlock")["enforcement"], "{abi}");
+            assert_eq!(tells_of_scopes(&told), abi < 6, "{abi}: {told:#}");
+            assert_eq!(ran(&project, machine), (0, enforcement.clone()), "{abi}");
+        }
+    }
+}
+
+#[test]
+fn without_namespaces_an_older_landlock_claims_less_or_starts_nothing() {
+    for user in isobox_tests::users() {
+        let project = Project::initialised(*user);
+        if !can_be_older(&project) {
+            return;
+        }
+        for abi in 0..=7 {
+            let machine = Machine::OldLandlockAlone(abi);
+            let told = listed(&project, machine, Some("/nonexistent"));
+            assert_eq!(told["auto"]["backend"], Value::Null, "{abi}: {told:#}");
+            // An older one lets files of the user be truncated.
+            assert_eq!(starts(&told, "landlock"), abi >= 3, "{abi}: {told:#}");
+            if abi < 3 {
+                assert_eq!(status(&told, "landlock", "filesystem"), "not_enforced", "{abi}");
+                let command = project.isobox_command(&["run", "-q", "--backend", "landlock", "--", "true"]);
+                assert_eq!(outcome(machine.output(command).expect("run isobox")).code, 125, "{abi}");
+                continue;
+            }
+            let enforcement = &backend(&told, "landlock")["enforcement"];
+            let reason = enforcement["processes"]["reason"].as_str().unwrap_or_default();
+            assert_eq!(reason.contains("signalled"), abi < 6, "{abi}: {reason}");
+            let network = enforcement["network"]["mechanism"].as_str().unwrap_or_default();
+            assert_eq!(network.contains("Landlock refuses TCP"), abi >= 4, "{abi}: {network}");
+            assert_eq!(ran(&project, machine), (0, enforcement.clone()), "{abi}");
+        }
+    }
 }
