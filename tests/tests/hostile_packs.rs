@@ -69,3 +69,8 @@ fn with_pack(pieces: impl Iterator<Item = Vec<u8>>) {
 fn a_pack_of_a_million_empty_entries_takes_no_more_memory_than_another() {
     with_pack((0..HEADERS).map(|n| empty(n).to_vec()));
 }
+
+#[test]
+fn a_pack_of_as_much_damage_as_entries_takes_no_more_memory_than_another() {
+    with_pack((0..HEADERS / 2).map(|n| [&[0; 64][..], &empty(n)].concat()));
+}

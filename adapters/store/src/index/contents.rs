@@ -25,6 +25,9 @@ pub(super) struct Found {
     pub(super) is_member: bool,
 }
 
+/// So many stretches of damage in one file are told apart.
+const MOST_DAMAGE: usize = 4096;
+
 /// What was met, where, and how.
 type Met = (ContentId, u64, Found);
 
@@ -94,7 +97,7 @@ impl Contents {
                 }
                 Step::Damage { offset, end } => {
                     let record = self.rescue(&mut loose);
-                    self.damage.push(Damage { pack, offset, end, record });
+                    self.note_damage(Damage { pack, offset, end, record });
                 }
             }
         }
@@ -158,6 +161,15 @@ impl Contents {
     pub(super) fn events(&self, subject: &ContentId) -> Vec<ContentId> {
         let (least, most) = (ContentId::new([0; 32]), ContentId::new([0xff; 32]));
         self.events.range((*subject, least)..=(*subject, most)).map(|(_, event)| *event).collect()
+    }
+
+    /// Each is told by whoever lists. Of more than a disk ever has, which somebody made, it is told where they begin and end.
+    fn note_damage(&mut self, damage: Damage) {
+        let are_many = self.damage.len() >= MOST_DAMAGE;
+        match self.damage.last_mut().filter(|_| are_many) {
+            Some(last) => last.end = damage.end,
+            None => self.damage.push(damage),
+        }
     }
 
     fn admit(&mut self, entries: &mut Vec<Met>, settle: impl Fn(Found) -> Found) {
