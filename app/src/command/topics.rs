@@ -113,8 +113,8 @@ The policy of a project is .isobox/config.yaml at the root of its repository.
 trusted checkout, never from a workspace, so a workload cannot change what holds
 for it. Its keys:
 
-  extends                            a preset or a file beside it that the policy
-                                     stands on
+  extends                            what the policy stands on: a preset, or a
+                                     file beside it
   tool_call.enabled                  whether agents may use `isobox tool`
   runtime_backend                    auto, landlock, bubblewrap, or host, which
                                      contains nothing

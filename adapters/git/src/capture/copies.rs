@@ -2,8 +2,8 @@
 
 use super::content::{Content, MAX_HOLE_BYTES, Tap, moved};
 use super::descent::{Descent, Step};
-use super::sink_failure;
 use super::found::{Entry, unreadable};
+use super::sink_failure;
 use crate::beneath::{self, Kind, Seen};
 use crate::private_copies::{Copied, hashed};
 use crate::workspace::failure;
