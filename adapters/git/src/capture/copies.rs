@@ -1,14 +1,13 @@
 //! What changed in a private copy, told as a Change Set against what was copied.
 
-use super::content::{Content, MAX_HOLE_BYTES, Tap, moved};
+use super::content::{Content, MAX_HOLE_BYTES, moved};
 use super::descent::{Descent, Step};
 use super::found::{Entry, unreadable};
-use super::sink_failure;
+use super::{sink_failure, stage};
 use crate::beneath::{self, Kind, Seen};
 use crate::private_copies::{Copied, hashed};
 use crate::workspace::failure;
 use isobox_domain::change::{After, Before, Change, ChangeLine, NotCaptured, NotCapturedReason};
-use isobox_domain::content::ContentRef;
 use isobox_domain::escape::Escaped;
 use isobox_domain::repo_path::RepoPath;
 use isobox_ports::{CaptureSink, WorkspaceError};
@@ -201,32 +200,14 @@ impl Telling<'_> {
         if same {
             return Ok(if content.is_as_seen() { Ok(()) } else { Err(moved()) });
         }
-        let (staged, binary) = match self.stage(&entry.path, &mut content)? {
-            Ok(staged) => staged,
+        let after = match stage(self.sink, &entry.path, &mut content)? {
+            Ok(after) => after,
             Err(reason) => return Ok(Err(reason)),
         };
-        if staged != now || !content.is_as_seen() {
+        if after.content != now || !content.is_as_seen() {
             return Ok(Err(moved()));
         }
-        self.change(entry.path.as_bytes().to_vec(), before, Some(After { mode, content: staged, binary })).map(Ok)
-    }
-
-    /// Stores content; what it is, and whether it is binary.
-    fn stage(
-        &mut self,
-        path: &RepoPath,
-        content: &mut Content,
-    ) -> Result<Result<(ContentRef, bool), NotCapturedReason>, WorkspaceError> {
-        let mut tap = match content.read() {
-            Ok(reader) => Tap::new(reader),
-            Err(error) => return Ok(Err(NotCapturedReason::Unreadable(error.to_string()))),
-        };
-        let staged = self.sink.content(&mut tap);
-        if let Some(error) = tap.error {
-            return Ok(Err(NotCapturedReason::Unreadable(error)));
-        }
-        let staged = staged.map_err(|cause| sink_failure(&format!("store the content of {path}"), cause))?;
-        Ok(Ok((staged, tap.is_binary)))
+        self.change(entry.path.as_bytes().to_vec(), before, Some(after)).map(Ok)
     }
 
     /// Tells of a change, if it is one that a Change Set can hold: directories are none.

@@ -208,7 +208,7 @@ impl Capture<'_> {
             Ok(true) => return Ok(Err(content::moved())),
             Err(error) => return Ok(Err(NotCapturedReason::Unreadable(error.to_string()))),
         }
-        let after = match self.stage(&path, &mut content)? {
+        let after = match stage(self.sink, &path, &mut content)? {
             Ok(after) => after,
             Err(reason) => return Ok(Err(reason)),
         };
@@ -221,26 +221,6 @@ impl Capture<'_> {
         self.line(ChangeLine::Change(Change { path, before, after, renamed_from, submodule })).map(Ok)
     }
 
-    fn stage(
-        &mut self,
-        path: &RepoPath,
-        content: &mut Content,
-    ) -> Result<Result<After, NotCapturedReason>, WorkspaceError> {
-        let mode = content.mode();
-        let mut tap = match content.read() {
-            Ok(reader) => Tap::new(reader),
-            Err(error) => return Ok(Err(NotCapturedReason::Unreadable(error.to_string()))),
-        };
-        let staged = self.sink.content(&mut tap);
-        if let Some(error) = tap.error {
-            return Ok(Err(NotCapturedReason::Unreadable(error)));
-        }
-        match staged {
-            Ok(content) => Ok(Ok(After { mode, content, binary: tap.is_binary })),
-            Err(cause) => Err(sink_failure(&format!("store the content of {path}"), cause)),
-        }
-    }
-
     fn render(
         &mut self,
         path: &RepoPath,
@@ -251,6 +231,27 @@ impl Capture<'_> {
         let after = after.map(|content| Side { mode: content.mode(), length: content.length(), commit: None, content });
         patch::render(self.sink.patch(), self.place.hash, path, before, after)
             .map_err(|error| sink_failure(&format!("store the patch of {path}"), error.into()))
+    }
+}
+
+/// Stores content: what a Change Set says of it, or why it could not be read.
+fn stage(
+    sink: &mut dyn CaptureSink,
+    path: &RepoPath,
+    content: &mut Content,
+) -> Result<Result<After, NotCapturedReason>, WorkspaceError> {
+    let mode = content.mode();
+    let mut tap = match content.read() {
+        Ok(reader) => Tap::new(reader),
+        Err(error) => return Ok(Err(NotCapturedReason::Unreadable(error.to_string()))),
+    };
+    let staged = sink.content(&mut tap);
+    if let Some(error) = tap.error {
+        return Ok(Err(NotCapturedReason::Unreadable(error)));
+    }
+    match staged {
+        Ok(content) => Ok(Ok(After { mode, content, binary: tap.is_binary })),
+        Err(cause) => Err(sink_failure(&format!("store the content of {path}"), cause)),
     }
 }
 
