@@ -52,7 +52,7 @@ impl Memory {
 }
 
 /// Everything that decides whether a Sandbox comes up: this boot, this container, this user, this program and this
-/// version, and the settings that are known to matter.
+/// version, what this thread is kept from, and the settings that are known to matter.
 pub(crate) fn circumstances(program: &Path) -> io::Result<String> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
     let namespaces = ["mnt", "user", "pid"].map(|name| fs::read_link(format!("/proc/self/ns/{name}")));
@@ -61,7 +61,18 @@ pub(crate) fn circumstances(program: &Path) -> io::Result<String> {
     let user = (nix::unistd::geteuid().as_raw(), nix::unistd::getegid().as_raw());
     let stage = std::env::current_exe()?;
     let version = env!("CARGO_PKG_VERSION");
-    Ok(format!("{version} {boot} {namespaces:?} {user:?} {program:?} {stage:?} {:?}", obstacles::settings()))
+    let kept_from = kept_from()?;
+    Ok(format!(
+        "{version} {boot} {namespaces:?} {user:?} {program:?} {stage:?} {kept_from} {:?}",
+        obstacles::settings()
+    ))
+}
+
+/// Capabilities and filters of this thread: one that is sandboxed itself finds out less than others of its user.
+fn kept_from() -> io::Result<String> {
+    let status = fs::read_to_string("/proc/thread-self/status")?;
+    let tells = |line: &&str| ["Cap", "NoNewPrivs", "Seccomp"].iter().any(|name| line.starts_with(name));
+    Ok(status.lines().filter(tells).collect::<Vec<_>>().join(" "))
 }
 
 #[cfg(test)]
@@ -81,6 +92,16 @@ mod tests {
         assert!(memory.age().is_some());
         memory.forget();
         assert_eq!((memory.recall("there"), memory.age()), (None, None));
+    }
+
+    #[test]
+    fn what_a_confined_thread_found_out_is_not_believed_by_others() {
+        let here = || circumstances(Path::new("/bin/sh")).expect("there is a shell");
+        let confined = std::thread::spawn(move || {
+            nix::sys::prctl::set_no_new_privs().expect("it can be set");
+            here()
+        });
+        assert_ne!(confined.join().expect("it ends"), here());
     }
 
     #[test]
