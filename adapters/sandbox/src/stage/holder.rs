@@ -16,6 +16,7 @@ use std::convert::Infallible;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;
+use std::time::Duration;
 
 /// Where it finds what it needs, from the control socket on.
 const LISTENING_FD: RawFd = CONTROL_FD + 1;
@@ -61,8 +62,9 @@ pub(super) fn run() -> io::Result<Infallible> {
     control.send(&Message::Ready.encode())?;
     while is_there(&held.directory) {
         let asked = wait(&held.listening, watch.as_ref())?;
-        if asked {
-            held.answer().ok();
+        if asked && held.answer().is_err() {
+            // Whoever asks is told by the end of the connection. Where none can be taken, it is still there at once.
+            std::thread::sleep(Duration::from_millis(LOOK_MS.into()));
         }
         if let Some(watch) = &watch {
             // Whatever happened, the socket is looked for.
