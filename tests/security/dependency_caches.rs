@@ -220,8 +220,21 @@ fn no_credential_is_lent_with_a_cache(case: &Case) {
         put_on_host(project, file, "secret-17");
     }
     put_on_host(project, ".cargo/registry/index/x", "index");
-    put_on_host(project, ".cargo/git/db/a-1/FETCH_HEAD", "1 main of https://ana:secret-17@git.example/a");
     put_on_host(project, ".cargo/git/db/a-1/HEAD", "ref");
+    // Where cargo notes what it fetched: all of it lies in what is lent.
+    for file in [
+        "git/db/a-1/FETCH_HEAD",
+        "git/db/a-1/config",
+        "git/checkouts/a-1/f00/.git/config",
+        "git/checkouts/a-1/f00/.git/FETCH_HEAD",
+        "git/checkouts/a-1/f00/.git/logs/HEAD",
+        "git/checkouts/a-1/f00/.git/modules/x/FETCH_HEAD",
+        "registry/index/a-1/.git/FETCH_HEAD",
+        "registry/index/a-1/.git/config",
+        "registry/index/a-1/.git/logs/refs/remotes/origin/HEAD",
+    ] {
+        put_on_host(project, &format!(".cargo/{file}"), "1 main of https://ana:secret-17@git.example/a");
+    }
     let script = "grep -rs secret-17 ~; cat ~/.cargo/registry/index/x ~/.cargo/git/db/a-1/HEAD";
     let searched = run(case, &["cargo", "npm", "pip", "go"], script);
     assert_eq!(searched.stdout, "indexref", "{searched:?}");

@@ -10,6 +10,7 @@
 //! ```
 
 mod layers;
+mod noted_urls;
 mod seed;
 mod whiteouts;
 

@@ -1,17 +1,14 @@
 //! What of a package manager's directory is lent.
 
+use super::noted_urls;
 use crate::read_paths::ReadPaths;
 use isobox_domain::policy::read::{ReadRefusal, admit};
 use isobox_domain::policy::{DependencyCache, Glob, HideRule};
 use isobox_ports::HiddenInCaches;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-
-/// Longest file that is searched for the password of a URL.
-const LONGEST_SEARCHED: u64 = 64 << 10;
 
 /// A part of a cache.
 pub(super) struct Seed {
@@ -48,9 +45,7 @@ impl Seed {
         let below = |text: &[u8], root: &Path| Glob::new(text).below(root.as_os_str().as_bytes());
         let mut hidden: Vec<Glob> =
             self.cache.kept_out().iter().map(|text| below(text.as_bytes(), host_path)).collect();
-        if self.name == "cargo-git" {
-            hidden.extend(fetched_by_password(host_path).iter().map(|path| below(b"", path)));
-        }
+        hidden.extend(noted_urls::with_password(&self.name, host_path).iter().map(|path| below(b"", path)));
         let within = asked.rules.iter().filter_map(HideRule::within);
         hidden.extend(within.map(|glob| glob.below(host_path.as_os_str().as_bytes())));
         hidden.extend(asked.patterns.iter().cloned());
@@ -72,22 +67,4 @@ fn directory(
         directory.is_absolute().then(|| if between.is_empty() { directory } else { directory.join(between) })
     });
     said.or_else(|| Some(home?.join(cache.directory())))
-}
-
-/// Where Git noted the URL that it fetched a dependency from, if a password stands in it.
-fn fetched_by_password(git: &Path) -> Vec<PathBuf> {
-    let repositories = fs::read_dir(git.join("db")).into_iter().flatten().flatten();
-    let notes = repositories.flat_map(|repository| ["FETCH_HEAD", "config"].map(|name| repository.path().join(name)));
-    // What cannot be looked at may hold one.
-    notes.filter(|path| path.exists() && has_password(path).unwrap_or(true)).collect()
-}
-
-fn has_password(path: &Path) -> io::Result<bool> {
-    let mut text = Vec::new();
-    fs::File::open(path)?.take(LONGEST_SEARCHED).read_to_end(&mut text)?;
-    let text = String::from_utf8_lossy(&text);
-    Ok(text.split_whitespace().filter_map(|word| word.split_once("://")).any(|(_, rest)| {
-        let authority = rest.split('/').next().unwrap_or_default();
-        authority.split_once('@').is_some_and(|(user, _)| user != "git")
-    }))
 }

@@ -137,6 +137,41 @@ fn a_note_of_a_url_with_a_password_stays_hidden() {
 }
 
 #[test]
+fn a_url_with_a_password_stays_hidden_wherever_cargo_notes_it() {
+    let host = Host::new();
+    let registry = [
+        "index/a-1/.git/FETCH_HEAD",
+        "index/a-1/.git/config",
+        "index/a-1/.git/logs/refs/remotes/origin/HEAD",
+        "index/b-2/config.json",
+    ];
+    let git = [
+        "checkouts/a-1/f00/.git/FETCH_HEAD",
+        "checkouts/a-1/f00/.git/logs/HEAD",
+        "checkouts/a-1/f00/.git/modules/x/y/config",
+        "checkouts/b-2/f00/below/it/.git/FETCH_HEAD",
+        "db/a-1/config",
+        "db/a-1/logs/HEAD",
+    ];
+    host.put(".cargo/git/checkouts/b-2/f00/.gitmodules", "");
+    host.put(".cargo/git/checkouts/b-2/f00/config", "source with an https://ana:token@git.example/a");
+    host.put(".cargo/registry/index/b-2/.cache/x", "https://git.example/a");
+    let long = format!("{}\n= https://ana:token@git.example/a", "x ".repeat(1 << 16));
+    registry
+        .iter()
+        .for_each(|file| host.put(&format!(".cargo/registry/{file}"), "\"https://ana:token@git.example/a\""));
+    git.iter().for_each(|file| host.put(&format!(".cargo/git/{file}"), &long));
+    let lent = host.lend("/app/.git", &[DependencyCache::Cargo], KEPT).unwrap();
+    let sorted = |layered: &Layered| {
+        let mut found = whiteouts(layered);
+        found.sort();
+        found
+    };
+    assert_eq!(sorted(&lent.layers[0]), registry.map(PathBuf::from));
+    assert_eq!(sorted(&lent.layers[1]), git.map(PathBuf::from));
+}
+
+#[test]
 fn a_layer_is_one_attempts_and_one_projects_and_is_found_again() {
     let host = Host::new();
     let place = |lent: &Lent| lent.layers[0].overlay.place.clone();
