@@ -51,6 +51,14 @@ impl BlockBuilder {
 
     /// The entry of the block, and an empty builder.
     pub fn finish(&mut self, compressor: &mut Compressor) -> std::io::Result<(EntryHeader, Vec<u8>)> {
+        let entry = self.entry(compressor)?;
+        self.members.clear();
+        self.raw.clear();
+        Ok(entry)
+    }
+
+    /// The entry of the block so far.
+    pub fn entry(&self, compressor: &mut Compressor) -> std::io::Result<(EntryHeader, Vec<u8>)> {
         let mut stored = encode_table(&self.members);
         let id = reference_to(&stored).id;
         stored.extend(compressor.frame(&self.raw)?);
@@ -62,8 +70,6 @@ impl BlockBuilder {
             stored_length: stored.len() as u64,
             payload_crc: crc32c::crc32c(&stored),
         };
-        self.members.clear();
-        self.raw.clear();
         Ok((header, stored))
     }
 }

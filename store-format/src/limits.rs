@@ -30,8 +30,8 @@ pub const MAX_FRAME: u64 = MIB + 8 * KIB;
 pub const MAX_WINDOW: u64 = 8 * MIB;
 /// A pack is sealed before it would grow over this, in bytes.
 pub const MAX_PACK: u64 = 64 * MIB;
-/// Most entries of a pack that are read, those in its blocks and stretches of damage included:
-/// each takes memory where it has no table.
+/// Most entries of a pack that are read, those in its blocks and stretches of damage included: each takes memory where it
+/// has no table. No writer makes more than half as many.
 pub const MAX_ENTRIES: u64 = 1 << 18;
 /// Greatest number of a COMMIT in its lane, so that the next one can always be counted.
 pub const MAX_SEQUENCE: u64 = u64::MAX - 1;

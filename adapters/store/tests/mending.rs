@@ -8,10 +8,12 @@ use isobox_domain::verification::{DefectKind, Thoroughness};
 use isobox_ports::contract::sample::{draft, noise, record};
 use isobox_ports::{Attempts, Content, MendMode, MendedFile, Mender, ObjectStore, RecordLog, Role, Verifier};
 use isobox_store::{FsTaskStore, hook_steps};
-use isobox_store_format::entry::{EntryHeader, EntryKind};
+use isobox_store_format::block::BlockBuilder;
+use isobox_store_format::entry::{EntryHeader, EntryKind, HEADER_LEN};
+use isobox_store_format::frame::Compressor;
 use isobox_store_format::object::reference_to;
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
@@ -61,6 +63,29 @@ fn small_and_large(store: &FsTaskStore) -> Copies {
 
 fn files_in(records: &Path, folder: &str) -> Vec<PathBuf> {
     fs::read_dir(records.join("store").join(folder)).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
+#[test]
+fn what_is_written_at_any_level_is_brought_back_as_it_was() {
+    let mut written = BTreeSet::new();
+    for mut compressor in Compressor::each().unwrap() {
+        let records = tempfile::tempdir().unwrap();
+        let store = FsTaskStore::create(records.path()).unwrap();
+        let content: Vec<u8> = noise(3, 9_000).iter().map(|byte| b'a' + byte % 7).collect();
+        let id = reference_to(&content).id;
+        let mut block = BlockBuilder::default();
+        block.add(EntryKind::Artifact, id, &content);
+        let (header, stored) = block.entry(&mut compressor).unwrap();
+        let mut pack = [header.encode().as_slice(), &stored].concat();
+        let name = format!("store/packs/{}.pack", reference_to(&pack).id.to_hex());
+        let (place, whole) = (records.path().join(name), pack.clone());
+        *pack.last_mut().unwrap() ^= 1;
+        fs::write(&place, pack).unwrap();
+        assert_eq!(mend(&store, &Copies::from([(id, content)])).len(), 1);
+        assert_eq!(fs::read(&place).unwrap(), whole);
+        written.insert(whole);
+    }
+    assert!(written.len() > 1, "levels differ");
 }
 
 #[test]
@@ -257,7 +282,11 @@ fn the_end_of_a_lane_that_was_cut_off_and_kept_serves_as_a_copy() {
         _ => panic!("{files:?}"),
     };
     assert_eq!(counts(&store.mend(&|_| None, MendMode::Look).unwrap()), (0, 6));
-    fs::write(records.path().join("store/quarantine/lane-00.pack.00112233"), &whole[start..]).unwrap();
+    // One is damaged itself.
+    let mut end = whole[start..].to_vec();
+    fs::write(records.path().join("store/quarantine/lane-00.pack.00112233"), &end).unwrap();
+    end.iter_mut().skip(HEADER_LEN).step_by(97).for_each(|byte| *byte ^= 1);
+    fs::write(records.path().join("store/quarantine/lane-00.pack.00001122"), &end).unwrap();
     fs::write(records.path().join("store/quarantine/lane-01.pack.00112233"), "what no isobox wrote").unwrap();
     assert_eq!(counts(&store.mend(&|_| None, MendMode::Look).unwrap()), (6, 0));
     assert_eq!(counts(&store.mend(&|_| None, MendMode::Mend).unwrap()), (6, 0));
@@ -267,5 +296,5 @@ fn the_end_of_a_lane_that_was_cut_off_and_kept_serves_as_a_copy() {
         let stdout = store.load(id).unwrap().expect("a record").artifacts.stdout.expect("an output");
         assert!(read(&store, &stdout.id).as_ref() == Some(bytes));
     }
-    assert_eq!(files_in(records.path(), "quarantine").len(), 3);
+    assert_eq!(files_in(records.path(), "quarantine").len(), 4);
 }

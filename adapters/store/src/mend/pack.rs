@@ -32,18 +32,8 @@ struct Damaged {
     lost: Vec<ContentId>,
 }
 
-/// What writes payloads as their writers did.
-struct Compressors {
-    each: Compressor,
-    /// Of blocks.
-    solid: Compressor,
-}
-
-impl Compressors {
-    fn new() -> io::Result<Self> {
-        Ok(Self { each: Compressor::new()?, solid: Compressor::solid()? })
-    }
-}
+/// What wrote payloads: one of them makes the same bytes again.
+type Compressors = [Compressor; 3];
 
 /// Whether an entry is as it was written, or of a kind that nothing could be taken from elsewhere for.
 fn is_sound(file: &File, offset: u64, header: &EntryHeader) -> io::Result<bool> {
@@ -101,7 +91,7 @@ impl FsTaskStore {
     fn damaged_entries(&self, file: &File, pack: Pack, find: FindContent<'_>) -> io::Result<Damaged> {
         let mut damaged = Damaged::default();
         let mut scanner = Scanner::of_pack(file, 0, self.end_to_read(pack, file)?);
-        let mut compressors = Compressors::new()?;
+        let mut compressors = Compressor::each()?;
         while let Some(found) = scanner.find_next()? {
             let Found::Entry { offset, header } = found else { continue };
             if is_sound(file, offset, &header)? {
@@ -125,7 +115,7 @@ impl FsTaskStore {
         compressors: &mut Compressors,
     ) -> io::Result<Option<Vec<u8>>> {
         if header.kind == EntryKind::Block {
-            return self.block(file, offset, header, find, &mut compressors.solid);
+            return self.block(file, offset, header, find, compressors);
         }
         let dictionary = find_in(file)?;
         let raw = match header.kind {
@@ -134,8 +124,8 @@ impl FsTaskStore {
         };
         let Some(raw) = raw else { return Ok(None) };
         let used = dictionary.as_ref().filter(|_| header.codec == Codec::Dictionary);
-        let (again, stored) = compressors.each.entry_with(header.kind, &raw, &reference_to(&raw), used)?;
-        Ok((again == *header).then_some(stored))
+        let reference = reference_to(&raw);
+        written_as(header, compressors, |compressor| compressor.entry_with(header.kind, &raw, &reference, used))
     }
 
     /// The payload of a block whose table is whole, from whole copies of all its members.
@@ -145,7 +135,7 @@ impl FsTaskStore {
         offset: u64,
         header: &EntryHeader,
         find: FindContent<'_>,
-        solid: &mut Compressor,
+        compressors: &mut Compressors,
     ) -> io::Result<Option<Vec<u8>>> {
         let Some(members) = read_table(file, offset, header)? else { return Ok(None) };
         let mut block = BlockBuilder::default();
@@ -159,8 +149,7 @@ impl FsTaskStore {
             };
             block.add(member.kind, member.id, &raw);
         }
-        let (again, stored) = block.finish(solid)?;
-        Ok((again == *header).then_some(stored))
+        written_as(header, compressors, |compressor| block.entry(compressor))
     }
 
     /// Puts a mended copy in the place of a sealed pack; its name, and where the damaged one is now.
@@ -192,7 +181,7 @@ impl FsTaskStore {
     fn write_mended(&self, mended: &File, file: &File, damaged: &Damaged, find: FindContent<'_>) -> io::Result<()> {
         let length = readable(file.metadata()?.len());
         copy(file, mended, length)?;
-        let mut compressors = Compressors::new()?;
+        let mut compressors = Compressor::each()?;
         // What stood behind the last COMMIT was cut off when the lane was sealed.
         for (offset, header) in damaged.restored.iter().filter(|(offset, _)| *offset < length) {
             let payload = self.payload(file, *offset, header, find, &mut compressors)?;
@@ -204,6 +193,21 @@ impl FsTaskStore {
         }
         Ok(())
     }
+}
+
+/// The payload that `write` makes by whichever of the compressors it then is the one of `header`.
+fn written_as(
+    header: &EntryHeader,
+    compressors: &mut Compressors,
+    mut write: impl FnMut(&mut Compressor) -> io::Result<(EntryHeader, Vec<u8>)>,
+) -> io::Result<Option<Vec<u8>>> {
+    for compressor in compressors {
+        let (again, stored) = write(compressor)?;
+        if again == *header {
+            return Ok(Some(stored));
+        }
+    }
+    Ok(None)
 }
 
 fn copy(file: &File, to: &File, length: u64) -> io::Result<()> {

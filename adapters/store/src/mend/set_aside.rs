@@ -12,7 +12,6 @@ use isobox_store_format::block::Block;
 use isobox_store_format::dictionary::Dictionary;
 use isobox_store_format::entry::{Codec, EntryHeader, Place};
 use isobox_store_format::frame::decode_payload_with;
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Cursor};
 
@@ -29,7 +28,8 @@ pub(super) struct SetAside<'a> {
     store: &'a FsTaskStore,
     quarantine: Option<Dir>,
     names: Vec<String>,
-    places: HashMap<ContentId, At>,
+    /// Sorted: of an object there may be several, and not all of them whole.
+    places: Vec<(ContentId, At)>,
 }
 
 impl<'a> SetAside<'a> {
@@ -38,7 +38,7 @@ impl<'a> SetAside<'a> {
         let root = &store.shared.layout.root;
         let subject = root.shown("quarantine");
         let quarantine = root.find_dir("quarantine").map_err(failed("open", &subject))?;
-        let mut found = Self { store, quarantine, names: Vec::new(), places: HashMap::new() };
+        let mut found = Self { store, quarantine, names: Vec::new(), places: Vec::new() };
         found.look().map_err(failed("read", &subject))?;
         Ok(found)
     }
@@ -50,11 +50,15 @@ impl<'a> SetAside<'a> {
         names.sort();
         self.names = names;
         for number in 0..self.names.len() {
-            // What else somebody put there is nothing to take copies from.
-            if let Some(file) = self.file(number)? {
-                self.look_into(number, &file)?;
+            // What else somebody put there is nothing to take copies from, and what cannot be read is a reason to repair
+            // what can.
+            if let Ok(Some(file)) = self.file(number)
+                && self.look_into(number, &file).is_err()
+            {
+                continue;
             }
         }
+        self.places.sort_unstable();
         Ok(())
     }
 
@@ -84,17 +88,22 @@ impl<'a> SetAside<'a> {
 
     fn note(&mut self, id: ContentId, at: At) {
         if self.places.len() < MOST {
-            self.places.entry(id).or_insert(at);
+            self.places.push((id, at));
         }
     }
 
     /// The content `id`, verified, if there is a whole copy of it.
     pub(super) fn find(&self, id: &ContentId) -> Option<Content> {
-        let (number, offset) = self.places.get(id)?;
-        // Whatever keeps it from being read: it is no whole copy then.
-        let file = self.file(*number).ok()??;
-        let raw = self.read(&file, *offset, id).ok()??;
+        let first = self.places.partition_point(|(other, _)| other < id);
+        let places = self.places[first..].iter().take_while(|(other, _)| other == id);
+        let raw = { places }.find_map(|(_, at)| self.whole(*at, id))?;
         Some(Box::new(Cursor::new(raw)))
+    }
+
+    /// The content `id`, if it is whole at this place. Whatever keeps it from being read: it is not whole then.
+    fn whole(&self, (number, offset): At, id: &ContentId) -> Option<Vec<u8>> {
+        let file = self.file(number).ok()??;
+        self.read(&file, offset, id).ok()?
     }
 
     fn read(&self, file: &File, offset: u64, id: &ContentId) -> io::Result<Option<Vec<u8>>> {
