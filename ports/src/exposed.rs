@@ -69,6 +69,6 @@ pub struct Exposed {
     pub programs: Vec<Program>,
     /// Variables, with their values.
     pub environment: Vec<(String, Vec<u8>)>,
-    /// What is shown beyond what was named, as sentences for people.
+    /// What is shown beyond what was named, and what was named and is not shown, as sentences for people.
     pub notes: Vec<String>,
 }

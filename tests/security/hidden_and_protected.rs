@@ -10,6 +10,7 @@ isobox_tests::promises! {
         files_that_a_rule_hides_cannot_be_read_by_any_name,
         what_links_of_the_workspace_lead_to_is_hidden_wherever_it_is,
         what_lies_in_something_hidden_is_hidden_with_it,
+        what_is_shown_of_a_hidden_directory_is_hidden_by_each_way_to_show_it,
         what_can_be_opened_and_not_listed_is_hidden_by_its_name_or_refused,
         files_of_the_system_are_hidden_by_their_own_path,
         files_of_the_workspace_that_a_rule_hides_are_neither_read_nor_lost,
@@ -107,6 +108,34 @@ fn what_lies_in_something_hidden_is_hidden_with_it(case: &Case) {
     let flags = ["--read", &tools, "--read", &deep, "--hide", "**/.env", "--hide", "~/tools/inner", "--hide", "keys"];
     let found = run(case, &flags, &format!("grep -rs secret . {tools} ~/tools --exclude-dir=.git; echo started"));
     assert_eq!((found.code, found.stdout.as_str()), (0, "started\n"), "{found:?}");
+}
+
+fn what_is_shown_of_a_hidden_directory_is_hidden_by_each_way_to_show_it(case: &Case) {
+    let token = put(case, "tools/inner/deep/token", "secret-17\n");
+    let tools = case.project.home().join("tools");
+    symlink("inner", tools.join("link")).expect("a link");
+    symlink("tools/inner/deep", case.project.home().join("short")).expect("a link");
+    let deep = tools.join("inner/deep").display().to_string();
+    let by_link = tools.join("link/deep").display().to_string();
+    let short = case.project.home().join("short").display().to_string();
+    let script =
+        format!("cat {token} {by_link}/token {short}/token ~/tools/inner/deep/token ~/short/token; echo started");
+    for hidden in ["~/tools/inner", "~/tools/link", "~/tools", "~/*/inner", "~/tools/inner/deep"] {
+        for [flag, value] in [
+            ["--read", deep.as_str()],
+            ["--read", &by_link],
+            ["--write", &deep],
+            ["--capture", &deep],
+            ["--reuse-input", &format!("path={by_link}")],
+            ["--reuse-input", &format!("path={short}:rw")],
+        ] {
+            let found = run(case, &[flag, value, "--hide", hidden], &script);
+            assert_eq!((found.code, found.stdout.as_str()), (0, "started\n"), "{flag} {value} {hidden}: {found:?}");
+            let told = format!("the rule that shows {deep} has no effect: `filesystem.hide` names it");
+            let limitations = case.record()["effective_policy"]["limitations"].to_string();
+            assert!(limitations.contains(&told), "{flag} {value} {hidden}: {limitations}");
+        }
+    }
 }
 
 fn what_can_be_opened_and_not_listed_is_hidden_by_its_name_or_refused(case: &Case) {

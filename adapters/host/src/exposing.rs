@@ -90,7 +90,9 @@ impl Exposing<'_> {
         // What lies in something else comes after it: its place is there by then.
         exposed.shown.sort_by(|one, other| one.source.cmp(&other.source));
         exposed.shown.dedup();
-        exposed.hidden = self.hidden(asked, &exposed.shown);
+        let ruled = self.ruled(asked, &exposed.shown);
+        drop_hidden(&mut exposed, &ruled);
+        exposed.hidden = self.hidden(asked, ruled, &exposed.shown);
         Ok(exposed)
     }
 
@@ -190,18 +192,55 @@ impl Exposing<'_> {
         below.filter(|below| below.components().next().is_some())
     }
 
-    fn hidden(&self, asked: &SandboxPolicy, shown: &[Shown]) -> Vec<Glob> {
-        let roots: Vec<Vec<u8>> = shown.iter().map(|shown| shown.source.as_os_str().as_bytes().to_vec()).collect();
+    /// Patterns of what the rules of the policy hide in what is `shown`.
+    fn ruled(&self, asked: &SandboxPolicy, shown: &[Shown]) -> Vec<Glob> {
         let home = self.paths.home();
         let canonical = home.and_then(|home| fs::canonicalize(home).ok());
         let homes: Vec<Option<&[u8]>> =
             [home, canonical.as_deref()].into_iter().map(|home| home.map(|home| home.as_os_str().as_bytes())).collect();
         let on_host = asked.files.hide.iter().flat_map(|rule| homes.iter().filter_map(|home| rule.on_host(*home)));
-        let on_host = on_host.flat_map(|glob| [without_links(&glob), Some(glob)]).flatten();
+        let on_host = on_host.flat_map(|glob| [without_links(&glob), target(&glob), Some(glob)]).flatten();
         let within = asked.files.hide.iter().filter_map(isobox_domain::policy::HideRule::within);
-        let within = within.flat_map(|glob| roots.iter().map(move |root| glob.below(root)));
-        on_host.chain(within).chain(hidden(self.paths.guards(), &roots, &asked.files.unsafe_shown)).collect()
+        let roots = || shown.iter().map(|shown| shown.source.as_os_str().as_bytes());
+        on_host.chain(within.flat_map(|glob| roots().map(move |root| glob.below(root)))).collect()
     }
+
+    /// The same, and what stays hidden though no rule names it.
+    fn hidden(&self, asked: &SandboxPolicy, ruled: Vec<Glob>, shown: &[Shown]) -> Vec<Glob> {
+        let roots: Vec<Vec<u8>> = shown.iter().map(|shown| shown.source.as_os_str().as_bytes().to_vec()).collect();
+        let unnamed = hidden(self.paths.guards(), &roots, &asked.files.unsafe_shown);
+        ruled.into_iter().chain(unnamed).collect()
+    }
+}
+
+/// Does not show what lies in something that `ruled` hides, by its own path or by one that leads there: a search below it would
+/// not find what is around it.
+fn drop_hidden(exposed: &mut Exposed, ruled: &[Glob]) {
+    let is_hidden = |path: &Path| {
+        let names: Vec<&[u8]> = path.iter().skip(1).map(OsStrExt::as_bytes).collect();
+        ruled.iter().any(|glob| glob.covers(&names))
+    };
+    let Exposed { shown, notes, .. } = exposed;
+    shown.retain(|Shown { source, places, .. }| {
+        let written = places.iter().filter_map(|place| if let Place::At(path) = place { Some(path) } else { None });
+        let is_hidden = is_hidden(source) || written.into_iter().any(|path| is_hidden(path));
+        if is_hidden {
+            notes.push(format!(
+                "the rule that shows {} has no effect: `filesystem.hide` names it, or a directory that it lies in",
+                Escaped::path(source)
+            ));
+        }
+        !is_hidden
+    });
+}
+
+/// The pattern of what `glob` leads to, if it is the path of a link.
+fn target(glob: &Glob) -> Option<Glob> {
+    let names: Vec<&[u8]> = glob.fixed_prefix().collect();
+    let written = Path::new("/").join(names.iter().map(|name| Path::new(OsStr::from_bytes(name))).collect::<PathBuf>());
+    let is_whole = names.len() == glob.length();
+    let target = is_whole.then(|| fs::canonicalize(&written).ok())?.filter(|target| *target != written)?;
+    Some(Glob::new(b"").below(target.as_os_str().as_bytes()))
 }
 
 /// The same pattern with what the fixed directories at its beginning lead to; `None` if that is what it has.

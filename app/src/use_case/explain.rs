@@ -2,9 +2,7 @@
 
 use isobox_domain::enforcement::Control;
 use isobox_domain::limit::Limit;
-use isobox_domain::policy::{
-    DependencyCache, Glob, NetworkAccess, PathMode, ProjectPolicy, ReuseKind, WorkspaceExposure,
-};
+use isobox_domain::policy::{DependencyCache, NetworkAccess, PathMode, ProjectPolicy, ReuseKind, WorkspaceExposure};
 use isobox_domain::variables::PASSED_ON;
 
 /// What is asked about.
@@ -101,11 +99,10 @@ fn hiding(policy: &ProjectPolicy, around: &Surroundings<'_>, path: &[u8]) -> Opt
     let shown = around.read.iter().map(Vec::as_slice).chain([around.root]);
     let shown: Vec<&[u8]> = shown.filter(|place| contains(place, path)).collect();
     let path: Vec<&[u8]> = components(path).collect();
-    let hides = |glob: Glob| (1..=path.len()).any(|length| glob.fit(&path[..length]).matches);
     let rules = policy.sandbox.files.hide.iter();
     let mut hiding = rules.filter(|rule| {
         let within = shown.iter().filter_map(|place| Some(rule.within()?.below(place)));
-        rule.on_host(around.home).into_iter().chain(within).any(hides)
+        rule.on_host(around.home).into_iter().chain(within).any(|glob| glob.covers(&path))
     });
     hiding.next().map(|rule| rule.as_str().to_owned())
 }

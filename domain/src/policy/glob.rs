@@ -37,6 +37,11 @@ impl Glob {
         fit(&self.0, path)
     }
 
+    /// Whether the pattern names the path with these components, or a directory that it lies in.
+    pub fn covers(&self, path: &[&[u8]]) -> bool {
+        (1..=path.len()).any(|length| self.fit(&path[..length]).matches)
+    }
+
     /// The components before the first one that stands for more than one name.
     pub fn fixed_prefix(&self) -> impl Iterator<Item = &[u8]> {
         self.0.iter().map(Vec::as_slice).take_while(|part| is_one_name(part))
@@ -151,6 +156,15 @@ mod tests {
         assert!(fit_of("/a/b/*", "/a").leads_on && fit_of("/a/b/*", "/a/b").leads_on);
         assert!(!fit_of("/a/b/*", "/c").leads_on && !fit_of("/a/b/*", "/a/b/c").leads_on);
         assert!(fit_of("**/x", "/a/b/c").leads_on);
+    }
+
+    #[test]
+    fn what_lies_in_something_that_a_pattern_names_is_covered_by_it() {
+        let covers = |pattern: &str, path: &str| {
+            Glob::new(pattern.as_bytes()).covers(&components(path.as_bytes()).collect::<Vec<_>>())
+        };
+        assert!(covers("/a/b", "/a/b") && covers("/a/b", "/a/b/c/d") && covers("/a/*", "/a/b/c"));
+        assert!(!covers("/a/b", "/a") && !covers("/a/b", "/a/bc/d"));
     }
 
     #[test]
