@@ -14,6 +14,7 @@ isobox_tests::promises! {
         go_builds_offline_from_what_the_host_fetched,
         what_is_added_stays_with_the_project_and_never_reaches_the_host,
         no_credential_is_lent_with_a_cache,
+        what_is_hidden_in_a_cache_is_not_found_where_an_earlier_workload_wrote_it,
         a_link_that_an_earlier_workload_left_leads_nowhere,
         with_a_limit_on_disk_what_is_added_counts_and_goes,
     ],
@@ -240,6 +241,26 @@ fn no_credential_is_lent_with_a_cache(case: &Case) {
     assert_eq!(searched.stdout, "indexref", "{searched:?}");
 }
 
+fn what_is_hidden_in_a_cache_is_not_found_where_an_earlier_workload_wrote_it(case: &Case) {
+    let project = &case.project;
+    put_on_host(project, ".npm/_cacache/deep/key", "secret-17");
+    put_on_host(project, ".npm/_cacache/file", "file");
+    // Each leaves a file of the host's in the layer.
+    let write = "cd ~/.npm/_cacache; echo more >> deep/key; cp deep/key innocent; ln deep/key linked; mv file moved; cat innocent";
+    let written = run(case, &["npm"], write);
+    assert_eq!((written.code, written.stdout.as_str()), (0, "secret-17more\n"), "{written:?}");
+    let search = "grep -rs secret-17 ~; ls ~/.npm/_cacache ~/.npm/_cacache/deep; echo made > ~/.npm/_cacache/made";
+    let hiding = ["--hide", "**/key"];
+    let found = run_with(case, &["npm"], &hiding, search);
+    let listed = |inside: &str| format!("/home/isobox/.npm/_cacache:\n{inside}\n/home/isobox/.npm/_cacache/deep:\n");
+    assert_eq!(found.stdout, listed("deep\nfile\n"), "{found:?}");
+    // What is written under the rule is kept, and so is what was without it.
+    let again = run_with(case, &["npm"], &hiding, search);
+    assert_eq!(again.stdout, listed("deep\nfile\nmade\n"), "{again:?}");
+    let without = run(case, &["npm"], "ls ~/.npm/_cacache");
+    assert_eq!(without.stdout, "deep\ninnocent\nlinked\nmoved\n", "{without:?}");
+}
+
 fn a_link_that_an_earlier_workload_left_leads_nowhere(case: &Case) {
     let project = &case.project;
     put_on_host(project, "go/pkg/mod/cache/vcs/1/config", "secret-17");
@@ -249,11 +270,13 @@ fn a_link_that_an_earlier_workload_left_leads_nowhere(case: &Case) {
     let plant = format!(
         "rm -r ~/go/pkg/mod/cache ~/.cargo/registry/src; ln -s {outside} ~/go/pkg/mod/cache; ln -s {outside} ~/.cargo/registry/src"
     );
-    let planted = run(case, &["cargo", "go"], &plant);
-    assert_eq!(planted.code, 0, "{planted:?}");
     let shown = project.home().join(".cargo/registry/src/shown").display().to_string();
+    // The same rules, so that it is the same layer.
+    let flags = ["--read", &shown, "--hide", "**/kept"];
+    let planted = run_with(case, &["cargo", "go"], &flags, &plant);
+    assert_eq!(planted.code, 0, "{planted:?}");
     let read = format!("cat {shown}/file; ls -d {outside}; grep -rs secret-17 ~; readlink ~/go/pkg/mod/cache");
-    let found = run_with(case, &["cargo", "go"], &["--read", &shown, "--hide", "**/kept"], &read);
+    let found = run_with(case, &["cargo", "go"], &flags, &read);
     assert_eq!((found.code, found.stdout.as_str()), (0, format!("shown{outside}\n").as_str()), "{found:?}");
     let left: Vec<_> = fs::read_dir(&outside).expect("a directory").flatten().map(|entry| entry.file_name()).collect();
     assert_eq!(left, ["kept"]);

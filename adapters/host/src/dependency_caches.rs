@@ -4,7 +4,8 @@
 //! dependencies/<16 hex digits>/    a project, by the path of its common Git directory
 //!     <n>/                         a layer, locked by the attempt that has it
 //!         used                     that path; written when an attempt takes the layer
-//!         <kind>/<cache>-<part>/
+//!         <kind>/<part>-<16 hex digits>/
+//!                              a part of a cache, by what is hidden in it
 //!             layer/           a place of an overlay, with `upper` and `work`
 //!             below/           the uppermost of its lower directories: whiteouts over what is not lent
 //! ```
@@ -128,7 +129,7 @@ fn layer_of(seed: &Seed, hidden: &[Glob], layer: &Layer, form: CacheForm) -> std
         OverlayKind::Privileged => "privileged",
         OverlayKind::Unprivileged => "unprivileged",
     };
-    let own = layer.directory().join(folder).join(&seed.name);
+    let own = layer.directory().join(folder).join(seed.place(hidden));
     let below = own.join("below");
     whiteouts::make(&below, seed.host_path.as_deref(), hidden)?;
     let lowers = std::iter::once(below).chain(seed.host_path.clone()).collect();

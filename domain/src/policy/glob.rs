@@ -32,6 +32,11 @@ impl Glob {
         Self(components(prefix).map(<[u8]>::to_vec).chain(self.0.iter().cloned()).collect())
     }
 
+    /// What it spells, with a slash before each component. No other pattern has the same.
+    pub fn text(&self) -> Vec<u8> {
+        self.0.iter().flat_map(|part| [b"/", part.as_slice()].concat()).collect()
+    }
+
     /// How the path with these components lies to the pattern.
     pub fn fit(&self, path: &[&[u8]]) -> Fit {
         fit(&self.0, path)

@@ -1,10 +1,11 @@
 //! What of a package manager's directory is lent.
 
-use super::noted_urls;
+use super::{noted_urls, whiteouts};
 use crate::read_paths::ReadPaths;
 use isobox_domain::policy::read::{ReadRefusal, admit};
 use isobox_domain::policy::{DependencyCache, Glob, HideRule};
 use isobox_ports::HiddenInCaches;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -48,8 +49,17 @@ impl Seed {
         hidden.extend(noted_urls::with_password(&self.name, host_path).iter().map(|path| below(b"", path)));
         let within = asked.rules.iter().filter_map(HideRule::within);
         hidden.extend(within.map(|glob| glob.below(host_path.as_os_str().as_bytes())));
-        hidden.extend(asked.patterns.iter().cloned());
+        hidden.extend(asked.patterns.iter().filter(|pattern| whiteouts::concerns(pattern, host_path)).cloned());
         hidden
+    }
+
+    /// What its place in a layer is called. A workload may have copied whatever it saw into what it wrote, under any name, so
+    /// what was written while something else was hidden, or nothing, is not found again.
+    pub(super) fn place(&self, hidden: &[Glob]) -> String {
+        let texts: BTreeSet<Vec<u8>> = hidden.iter().map(Glob::text).collect();
+        // No component of a path has a NUL in it.
+        let text: Vec<u8> = texts.iter().flat_map(|text| [text.as_slice(), b"\0"].concat()).collect();
+        format!("{}-{}", self.name, &blake3::hash(&text).to_hex().as_str()[..16])
     }
 }
 

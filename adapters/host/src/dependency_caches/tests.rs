@@ -1,5 +1,7 @@
 use super::*;
+use isobox_domain::policy::HideRule;
 use isobox_ports::{CacheLayers, Eviction};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use tempfile::TempDir;
 
@@ -52,13 +54,28 @@ impl Host {
         form: CacheForm,
         variable: &dyn Fn(&str) -> Option<OsString>,
     ) -> Result<Lent, CacheError> {
+        self.lend_hiding(project, caches, form, variable, &HiddenInCaches::default())
+    }
+
+    fn lend_hiding(
+        &self,
+        project: &str,
+        caches: &[DependencyCache],
+        form: CacheForm,
+        variable: &dyn Fn(&str) -> Option<OsString>,
+        hidden: &HiddenInCaches<'_>,
+    ) -> Result<Lent, CacheError> {
         let (home, cache) = (self.home(), self.0.path().join("cache"));
         let paths = ReadPaths::new(Some(&home), &[]);
-        FsDependencyCaches::new(Some(&cache), Path::new(project), Some(&home), paths, variable).lend(
-            caches,
-            form,
-            &HiddenInCaches::default(),
-        )
+        let caches_of = FsDependencyCaches::new(Some(&cache), Path::new(project), Some(&home), paths, variable);
+        caches_of.lend(caches, form, hidden)
+    }
+
+    /// Where the layer of npm lies that an attempt gets while this is hidden.
+    fn npm_place(&self, patterns: &[Glob], rules: &[HideRule]) -> PathBuf {
+        let hidden = HiddenInCaches { patterns, rules };
+        let lent = self.lend_hiding("/app/.git", &[DependencyCache::Npm], KEPT, &|_| None, &hidden).unwrap();
+        lent.layers[0].overlay.place.clone()
     }
 }
 
@@ -182,6 +199,25 @@ fn a_layer_is_one_attempts_and_one_projects_and_is_found_again() {
     assert!(places[0] != places[1] && places[0] != places[2] && places[1] != places[2]);
     drop(first);
     assert_eq!(place(&host.lend("/app/.git", &[DependencyCache::Npm], KEPT).unwrap()), places[0]);
+}
+
+#[test]
+fn what_was_written_where_something_else_was_hidden_is_not_found() {
+    let host = Host::new();
+    let npm = host.home().canonicalize().unwrap().join(".npm/_cacache");
+    let below = |text: &str, root: &Path| Glob::new(text.as_bytes()).below(root.as_os_str().as_bytes());
+    let [key, token] = ["**/key", "**/token"].map(|rule| HideRule::parse(rule).unwrap());
+    let open = host.npm_place(&[], &[]);
+    let hiding = host.npm_place(&[], std::slice::from_ref(&key));
+    assert_ne!(hiding, open);
+    assert_eq!(host.npm_place(&[], &[]), open);
+    assert_eq!(host.npm_place(&[], std::slice::from_ref(&key)), hiding);
+    assert_ne!(host.npm_place(&[], &[key.clone(), token.clone()]), hiding);
+    assert_ne!(host.npm_place(&[below("x/*", &npm)], &[]), open);
+    // In whichever order, and whatever is hidden elsewhere.
+    let elsewhere = [below("", &host.home().join(".ssh")), below("*.pem", Path::new("/opt"))];
+    assert_eq!(host.npm_place(&elsewhere, &[]), open);
+    assert_eq!(host.npm_place(&[], &[token.clone(), key.clone()]), host.npm_place(&[], &[key, token]));
 }
 
 #[test]

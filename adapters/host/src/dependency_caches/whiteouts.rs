@@ -12,6 +12,12 @@ use std::path::{Component, Path, PathBuf};
 /// Most entries of a cache that are looked at: a Task waits for it.
 const MOST_LOOKED_AT: usize = 200_000;
 
+/// Whether a pattern of absolute host paths names `seed`, or may name something below it.
+pub(super) fn concerns(pattern: &Glob, seed: &Path) -> bool {
+    let fit = fit(std::slice::from_ref(pattern), seed);
+    fit.matches || fit.leads_on
+}
+
 /// Makes `place` anew, with a whiteout at each path that `hidden`, patterns of absolute host paths, name below `seed`.
 pub(super) fn make(place: &Path, seed: Option<&Path>, hidden: &[Glob]) -> io::Result<()> {
     match remove(place) {
