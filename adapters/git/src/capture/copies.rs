@@ -21,65 +21,26 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::rc::Rc;
 
-/// Hands what changed in the copy at `place` to `sink`, in ascending order of paths. `host_path` is that of what was copied, without
-/// its first slash. What is told of `copied` is taken out of it. Every process that could write to the copy is dead.
-pub(crate) fn capture(
-    place: &Path,
-    host_path: &[u8],
-    copied: &mut BTreeMap<Vec<u8>, Copied>,
-    sink: &mut dyn CaptureSink,
-) -> Result<(), WorkspaceError> {
-    let operation = format!("read the private copy at {}", Escaped::path(place));
-    let failed = |errno: Errno| failure(&operation, io::Error::from(errno));
-    let mut telling = Telling { copied, sink, holes_left: MAX_HOLE_BYTES };
-    let (Some(around), Some(name)) = (place.parent(), place.file_name()) else { return Err(failed(Errno::EINVAL)) };
-    let around = Rc::new(open(around, DIRECTORY, Mode::empty()).map_err(failed)?);
-    let seen = match beneath::look(&*around, name.as_bytes()) {
-        Ok(seen) => seen,
-        Err(Errno::ENOENT) => return telling.deleted_until(&after_all_in(host_path)),
-        Err(errno) => return Err(failed(errno)),
-    };
-    let found = Found { path: host_path.to_vec(), name: name.as_bytes(), directory: Rc::clone(&around), seen };
-    if seen.kind() != Kind::Directory {
-        telling.thing(found)?;
-        return telling.deleted_until(&after_all_in(host_path));
-    }
-    telling.copied.remove(host_path);
-    make_accessible(&*around, name.as_bytes());
-    let root = beneath_directory(&*around, name.as_bytes()).map_err(failed)?;
-    let mut descent = Descent::new(root, ()).map_err(failed)?;
-    while let Some(step) = descent.next() {
-        match step {
-            Step::Lost { path, errno } => telling.lose(&joined(host_path, &path), errno)?,
-            Step::Name { path, name_start } => {
-                let (full, name) = (joined(host_path, &path), &path[name_start..]);
-                let directory = descent.handle().map_err(failed)?;
-                match beneath::look(&*directory, name) {
-                    Err(errno) => telling.lose(&full, errno)?,
-                    Ok(seen) if seen.kind() == Kind::Directory => {
-                        let was_there = telling.directory(&full)?;
-                        make_accessible(&*directory, name);
-                        match descent.open(name) {
-                            Err(errno) => telling.lose(&full, errno)?,
-                            Ok(opened) if opened.listing.is_empty && !was_there => {
-                                telling.leave(full, NotCapturedReason::EmptyDirectory)?;
-                            }
-                            Ok(opened) => descent.approve(name, opened, ()),
-                        }
-                    }
-                    Ok(seen) => telling.thing(Found { path: full, name, directory, seen })?,
-                }
-            }
+/// Which paths of a copy are told of. Others may come between them: `a`, `a.json`, `a/b`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// That of the copy itself.
+    Itself,
+    /// Those that lie in it.
+    Inside,
+}
+
+impl Part {
+    /// What all paths of this part of the copy of `host_path` begin with, and the first of them is or comes after.
+    pub(crate) fn first(self, host_path: &[u8]) -> Vec<u8> {
+        match self {
+            Self::Itself => host_path.to_vec(),
+            Self::Inside => joined(host_path, b""),
         }
     }
-    telling.deleted_until(&after_all_in(host_path))
 }
 
 const DIRECTORY: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
-
-fn beneath_directory(around: impl AsFd, name: &[u8]) -> Result<OwnedFd, Errno> {
-    nix::fcntl::openat(around, name, DIRECTORY, Mode::empty())
-}
 
 /// Whoever owns a copy may look into it, whatever the workload made of its modes. What fails shows when it is opened.
 fn make_accessible(around: impl AsFd, name: &[u8]) {
@@ -103,13 +64,83 @@ struct Found<'a> {
     seen: Seen,
 }
 
-struct Telling<'a> {
+/// Hands what changed in copies to a sink, in ascending order of paths. Every process that could write to the copies is dead.
+pub(crate) struct Telling<'a> {
     copied: &'a mut BTreeMap<Vec<u8>, Copied>,
     sink: &'a mut dyn CaptureSink,
     holes_left: u64,
 }
 
-impl Telling<'_> {
+impl<'a> Telling<'a> {
+    /// What is told of `copied` is taken out of it.
+    pub(crate) const fn new(copied: &'a mut BTreeMap<Vec<u8>, Copied>, sink: &'a mut dyn CaptureSink) -> Self {
+        Self { copied, sink, holes_left: MAX_HOLE_BYTES }
+    }
+
+    /// Tells of one part of the copy at `place`. `host_path` is that of what was copied, without its first slash. Parts come in the
+    /// order of what is [first](Part::first) in them.
+    pub(crate) fn tell(&mut self, part: Part, place: &Path, host_path: &[u8]) -> Result<(), WorkspaceError> {
+        let operation = format!("read the private copy at {}", Escaped::path(place));
+        let failed = |errno: Errno| failure(&operation, io::Error::from(errno));
+        let (Some(around), Some(name)) = (place.parent(), place.file_name()) else { return Err(failed(Errno::EINVAL)) };
+        let around = Rc::new(open(around, DIRECTORY, Mode::empty()).map_err(failed)?);
+        let name = name.as_bytes();
+        let seen = match beneath::look(&*around, name) {
+            Ok(seen) => Some(seen),
+            Err(Errno::ENOENT) => None,
+            Err(errno) => return Err(failed(errno)),
+        };
+        match (part, seen) {
+            (Part::Itself, None) => Ok(()),
+            (Part::Itself, Some(seen)) if seen.kind() == Kind::Directory => self.directory(host_path).map(drop),
+            (Part::Itself, Some(seen)) => {
+                self.thing(Found { path: host_path.to_vec(), name, directory: around, seen })
+            }
+            (Part::Inside, seen) => {
+                if seen.is_some_and(|seen| seen.kind() == Kind::Directory) {
+                    make_accessible(&*around, name);
+                    let root = beneath::open_directory(&*around, name).map_err(failed)?;
+                    self.inside(root, host_path, failed)?;
+                }
+                self.deleted_until(&after_all_in(host_path))
+            }
+        }
+    }
+
+    fn inside(
+        &mut self,
+        root: OwnedFd,
+        host_path: &[u8],
+        failed: impl Fn(Errno) -> WorkspaceError,
+    ) -> Result<(), WorkspaceError> {
+        let mut descent = Descent::new(root, ()).map_err(&failed)?;
+        while let Some(step) = descent.next() {
+            match step {
+                Step::Lost { path, errno } => self.lose(&joined(host_path, &path), errno)?,
+                Step::Name { path, name_start } => {
+                    let (full, name) = (joined(host_path, &path), &path[name_start..]);
+                    let directory = descent.handle().map_err(&failed)?;
+                    match beneath::look(&*directory, name) {
+                        Err(errno) => self.lose(&full, errno)?,
+                        Ok(seen) if seen.kind() == Kind::Directory => {
+                            let was_there = self.directory(&full)?;
+                            make_accessible(&*directory, name);
+                            match descent.open(name) {
+                                Err(errno) => self.lose(&full, errno)?,
+                                Ok(opened) if opened.listing.is_empty && !was_there => {
+                                    self.leave(full, NotCapturedReason::EmptyDirectory)?;
+                                }
+                                Ok(opened) => descent.approve(name, opened, ()),
+                            }
+                        }
+                        Ok(seen) => self.thing(Found { path: full, name, directory, seen })?,
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn line(&mut self, line: ChangeLine) -> Result<(), WorkspaceError> {
         self.sink.line(line).map_err(|cause| sink_failure("store a line about private copies", cause))
     }

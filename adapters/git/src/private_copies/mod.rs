@@ -11,7 +11,7 @@ mod copying;
 
 pub(crate) use baseline::{Copied, hashed};
 
-use crate::capture::copies::capture;
+use crate::capture::copies::{Part, Telling};
 use crate::random::random_name;
 use crate::workspace::disposal::remove;
 use baseline::{Baseline, relative};
@@ -72,19 +72,20 @@ impl PrivateCopies for FsPrivateCopies {
         let Some(place) = self.place(state) else { return Ok(()) };
         let baseline = place.join(BASELINE);
         let operation = format!("read what was copied to {}", Escaped::path(&place));
-        let Baseline { mut roots, mut files } = match Baseline::read(&baseline) {
+        let Baseline { roots, mut files } = match Baseline::read(&baseline) {
             Ok(baseline) => baseline,
             // Nothing is captured.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(failed(operation)(error)),
         };
-        // In the order of the paths in them.
-        roots.sort_by_key(|(path, _)| [path, &b"/"[..]].concat());
-        for (path, number) in roots {
-            let name = Path::new(OsStr::from_bytes(&path)).file_name().unwrap_or(OsStr::new(NAMELESS)).to_owned();
+        let mut parts: Vec<_> = roots.iter().flat_map(|root| [(Part::Itself, root), (Part::Inside, root)]).collect();
+        parts.sort_by_key(|(part, (path, _))| part.first(path));
+        let mut telling = Telling::new(&mut files, sink);
+        for (part, (path, number)) in parts {
+            let name = Path::new(OsStr::from_bytes(path)).file_name().unwrap_or(OsStr::new(NAMELESS));
             let copy = place.join(number.to_string()).join(name);
-            capture(&copy, &path, &mut files, sink).map_err(|error| PrivateCopyError {
-                operation: format!("capture what changed in the copy of /{}", Escaped(&path)),
+            telling.tell(part, &copy, path).map_err(|error| PrivateCopyError {
+                operation: format!("capture what changed in the copy of /{}", Escaped(path)),
                 source: error.into(),
             })?;
         }
@@ -195,6 +196,17 @@ mod tests {
             Exposed { shown: shown.collect(), hidden: hidden.collect(), ..Exposed::default() }
         }
 
+        fn captured(&self, state: &[u8]) -> RecordingSink {
+            let mut sink = RecordingSink::default();
+            self.copies.capture(state, &mut sink).unwrap();
+            sink
+        }
+
+        fn told(&self, state: &[u8]) -> Vec<String> {
+            let root = relative(self.path("").as_os_str().as_bytes()).to_vec();
+            self.captured(state).lines.iter().map(|line| told(line, &root)).collect()
+        }
+
         fn left(&self) -> usize {
             fs::read_dir(self.path("private")).map(Iterator::count).unwrap_or_default()
         }
@@ -259,12 +271,9 @@ mod tests {
         symlink("kept", one.join("link")).unwrap();
         fs::write(dotted.join("file"), "after").unwrap();
         fs::write(&two, "changed").unwrap();
-        let mut sink = RecordingSink::default();
-        stand.copies.capture(&state, &mut sink).unwrap();
-        let root = relative(stand.path("").as_os_str().as_bytes()).to_vec();
-        let told: Vec<String> = sink.lines.iter().map(|line| told(line, &root)).collect();
+        let sink = stand.captured(&state);
         assert_eq!(
-            told,
+            stand.told(&state),
             [
                 "one.d/file Modified",
                 "one/changed Modified",
@@ -280,6 +289,43 @@ mod tests {
         let ChangeLine::Change(Change { before: Some(before), .. }) = &sink.lines[1] else { panic!("a change") };
         // What `git hash-object` says of `before`.
         assert_eq!(before.oid.to_string(), "ee2363a4dfc456efa66b2e71979a1f8f8f07a208");
+    }
+
+    #[test]
+    fn copies_whose_names_begin_alike_are_told_in_the_order_of_paths() {
+        let stand = Stand::new(&[
+            ("conf/inner", "before"),
+            ("conf/kept", "kept"),
+            ("conf.json", "before"),
+            ("note", "before"),
+            ("note.md", "before"),
+            ("was", "file"),
+            ("was.txt", "before"),
+        ]);
+        let sources = ["conf", "conf.json", "note", "note.md", "was", "was.txt"];
+        let mut exposed = stand.exposed(&sources, &[]);
+        exposed.shown.iter_mut().for_each(|shown| shown.access = Access::Captured);
+        let state = stand.copies.reserve().unwrap();
+        stand.copies.make(&state, &mut exposed).unwrap();
+        let [conf, json, note, md, was, txt] = [0, 1, 2, 3, 4, 5].map(|index: usize| exposed.shown[index].source.clone());
+        for path in [conf.join("inner"), json, note, md, txt] {
+            fs::write(path, "after").unwrap();
+        }
+        fs::remove_file(&was).unwrap();
+        fs::create_dir(&was).unwrap();
+        fs::write(was.join("inner"), "made").unwrap();
+        assert_eq!(
+            stand.told(&state),
+            [
+                "conf.json Modified",
+                "conf/inner Modified",
+                "note Modified",
+                "note.md Modified",
+                "was Deleted",
+                "was.txt Modified",
+                "was/inner Added",
+            ]
+        );
     }
 
     fn told(line: &ChangeLine, root: &[u8]) -> String {
