@@ -4,6 +4,7 @@ mod commits;
 mod faults;
 mod fixture;
 mod kills;
+mod merging;
 mod ownership;
 mod races;
 mod rules;

@@ -93,8 +93,8 @@ impl<'o> Merger<'_, 'o> {
             self.conflict(change, "it lies in a submodule, or is one");
             return Ok(());
         }
-        if !self.sides.is_staged(&change.path, ours) {
-            self.conflict(change, "it is staged in another form than HEAD has");
+        if let Some(why) = self.sides.staged_otherwise(&change.path, ours) {
+            self.conflict(change, why);
             return Ok(());
         }
         if ours == base {

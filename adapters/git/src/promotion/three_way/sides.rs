@@ -10,7 +10,7 @@ use crate::workspace::tree;
 use gix::attrs::StateRef;
 use gix::attrs::search::Outcome;
 use gix::bstr::ByteSlice;
-use gix::index::entry::Mode as IndexMode;
+use gix::index::entry::{Mode as IndexMode, Stage};
 use gix::merge::blob::builtin_driver::text::{Conflict, ConflictStyle};
 use gix::worktree::stack::state::attributes::Source;
 use isobox_domain::change::{After, Change, ChangeLine, Mode};
@@ -81,10 +81,17 @@ impl<'a> Sides<'a> {
         })
     }
 
-    /// Whether the index has at `path` what HEAD has.
-    pub(super) fn is_staged(&self, path: &RepoPath, ours: Option<Entry>) -> bool {
-        let staged = self.index.entry_by_path(path.as_bytes().as_bstr());
-        ours == staged.and_then(|entry| Some(Entry { mode: mode_in_index(entry.mode)?, id: entry.id }))
+    /// Why the index forbids to touch `path`, where it has something else there than HEAD has.
+    pub(super) fn staged_otherwise(&self, path: &RepoPath, ours: Option<Entry>) -> Option<&'static str> {
+        let range = self.index.entry_range(path.as_bytes().as_bstr()).unwrap_or_default();
+        let staged = match &self.index.entries()[range] {
+            [] => None,
+            [entry] if entry.stage() == Stage::Unconflicted => Some(entry),
+            // Whoever merges there has not decided about it: what HEAD has is but one of the sides.
+            _ => return Some("an unfinished merge in the repository has it in conflict"),
+        };
+        let staged = staged.map(|entry| mode_in_index(entry.mode).map(|mode| Entry { mode, id: entry.id }));
+        (staged != ours.map(Some)).then_some("it is staged in another form than HEAD has")
     }
 
     /// The tree of HEAD.
