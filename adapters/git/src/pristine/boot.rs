@@ -29,14 +29,15 @@ pub(super) fn note(directory: &Path) -> io::Result<()> {
 fn put(directory: &Path, noted: &[u8]) -> io::Result<()> {
     // Renamed into its place, so that whatever else lies there is neither followed nor waited for.
     let written = directory.join(format!("boot-{}", random_name()?));
-    std::fs::write(&written, noted)?;
-    std::fs::rename(&written, directory.join("boot"))
+    let put = std::fs::write(&written, noted).and_then(|()| std::fs::rename(&written, directory.join("boot")));
+    // Why it was not put matters more than what could be left of it.
+    put.inspect_err(|_| std::fs::remove_file(&written).unwrap_or_default())
 }
 
 /// Notes that the copy in `directory` is not as it was made, for whoever wants it next.
-pub(super) fn condemn(directory: &Path) {
-    // Where it cannot be noted, nothing can be made anew either.
-    put(directory, CONDEMNED).unwrap_or_default();
+pub(super) fn condemn(directory: &Path) -> io::Result<()> {
+    // What has no seal is damaged, too; to remove one takes no space on a disk that is full.
+    put(directory, CONDEMNED).or_else(|_| gone(&directory.join("seal")))
 }
 
 /// Whether that was noted.
@@ -44,9 +45,16 @@ pub(super) fn is_condemned(directory: &Path) -> bool {
     read_regular(&directory.join("boot"), LONGEST).is_ok_and(|noted| noted == CONDEMNED)
 }
 
-/// Takes back what was noted: the next look is at all of it. As above.
-pub(super) fn forget(directory: &Path) {
-    std::fs::remove_file(directory.join("boot")).unwrap_or_default();
+/// Takes back that it was seen in this start: the next look is at all of it. What is condemned stays so.
+pub(super) fn forget(directory: &Path) -> io::Result<()> {
+    if is_condemned(directory) { Ok(()) } else { gone(&directory.join("boot")) }
+}
+
+fn gone(file: &Path) -> io::Result<()> {
+    std::fs::remove_file(file).or_else(|error| match error.kind() {
+        io::ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    })
 }
 
 /// Whether the copy is whole as far as was seen in this start of the machine, after a look at all of it if none was.

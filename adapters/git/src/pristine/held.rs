@@ -119,9 +119,9 @@ impl Held {
 
     /// Has it made anew by whoever wants it next, after something was found that is not as it was made. What it lies on is
     /// looked at as a whole then.
-    pub(crate) fn condemn(&self) {
-        boot::condemn(&self.place);
-        self.below.iter().for_each(|lower| boot::forget(&lower.place));
+    pub(crate) fn condemn(&self) -> io::Result<()> {
+        boot::condemn(&self.place)?;
+        self.below.iter().try_for_each(|lower| boot::forget(&lower.place))
     }
 
     /// The stat cache: every path of the commit, wherever it lies.

@@ -78,7 +78,9 @@ impl WorkspaceCache for FsWorkspaceCache {
     fn verify(&self) -> Result<Vec<CachedCopy>, WorkspaceError> {
         self.look(|name, place| {
             let Some(mut looked) = look(name, place)? else { return Ok(None) };
-            looked.copy.seal = looked.copy.seal.filter(|_| is_verified(place));
+            if looked.copy.seal.is_some() && !is_verified(place)? {
+                looked.copy.seal = None;
+            }
             Ok(Some(looked))
         })
     }
@@ -112,17 +114,13 @@ struct Looked {
 }
 
 /// Whether every file of a copy is as it was made. If one is not, whoever wants the copy next finds that out, too.
-fn is_verified(place: &Path) -> bool {
-    match Held::look(place) {
-        Ok(Found::Whole(held)) => {
-            let is_whole = boot::verify(&held).is_ok();
-            if !is_whole {
-                held.condemn();
-            }
-            is_whole
-        }
-        _ => false,
+fn is_verified(place: &Path) -> io::Result<bool> {
+    let Ok(Found::Whole(held)) = Held::look(place) else { return Ok(false) };
+    let is_whole = boot::verify(&held).is_ok();
+    if !is_whole {
+        held.condemn()?;
     }
+    Ok(is_whole)
 }
 
 /// Looks at every sample of a copy; `None` if it is gone by now.

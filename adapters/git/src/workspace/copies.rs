@@ -52,7 +52,8 @@ impl GixWorkspaces {
         match reflink::copy(&held, &self.repository, &layout.copy(), &self.headway) {
             Ok(()) => {}
             Err(Uncopied::Changed) => {
-                held.condemn();
+                // Where it cannot be noted, as in a cache that is read-only, each copy finds it again.
+                held.condemn().unwrap_or_default();
                 // The root itself stays: a Sandbox may have it already.
                 disposal::empty(&layout.root()).map_err(|e| failure("empty the workspace again", e))?;
                 return Ok(None);

@@ -19,6 +19,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("a_damaged_copy_is_made_anew", damaged_is_made_anew),
         trial("a_copy_that_was_cut_off_by_a_loss_of_power_is_made_anew", loss_of_power),
         trial("what_a_look_at_every_file_finds_is_made_anew", verified),
+        trial("what_is_damaged_stays_so_when_another_copy_on_it_is_found_damaged", stays_damaged),
+        as_root("what_is_found_damaged_on_a_full_disk_is_made_anew_later", damaged_on_full_disk),
         trial("a_damaged_object_makes_no_copy", damaged_object),
         trial("a_lock_that_is_no_file_is_refused_and_neither_followed_nor_waited_for", lock_is_no_file),
         trial("a_note_of_the_start_that_is_no_file_is_replaced", boot_is_no_file),
@@ -118,6 +120,52 @@ fn verified() {
         assert_eq!(git(&upper, ["status", "--porcelain"]), "");
         git(&upper, ["fsck", "--strict"]);
     }
+}
+
+/// A damaged pack shows only where all is read: what was found once must not be forgotten.
+fn stays_damaged() {
+    let scene = Scene::new();
+    let lower = scene.tree();
+    spoil(&pack(&lower, "pack"));
+    let cache = FsWorkspaceCache::new(scene.cache());
+    let is_sound = |name: &str| {
+        let copies = cache.list().expect("it is looked at");
+        copies.iter().find(|copy| copy.name.ends_with(name)).expect("it is listed").seal.is_some()
+    };
+    let name = |tree: &Path| tree.parent().and_then(Path::file_name).expect("a name").display().to_string();
+    // Copies are looked at in the order of their names: the lower one is to come first.
+    let mut upper = lower.clone();
+    for number in 0.. {
+        if name(&upper) > name(&lower) {
+            break;
+        }
+        git(&scene.app, ["checkout", "--quiet", "--detach", "main"]);
+        fs::write(scene.app.join("src/two"), format!("changed {number}\n")).expect("a file is written");
+        commit(&scene.app);
+        upper = scene.tree();
+    }
+    assert_eq!((scene.layers(), is_sound(&name(&lower)), is_sound(&name(&upper))), (2, true, true));
+    assert!(cache.verify().expect("it is looked at").iter().all(|copy| copy.seal.is_none()));
+    assert_eq!((is_sound(&name(&lower)), is_sound(&name(&upper))), (false, false));
+    git(&scene.app, ["checkout", "--quiet", "main"]);
+    git(&scene.tree(), ["fsck", "--strict"]);
+}
+
+fn damaged_on_full_disk() {
+    let scene = Scene::new();
+    fs::create_dir_all(scene.cache()).expect("a directory is made");
+    own_mounts();
+    let small = Some("size=2m,mode=0700");
+    mount(Some("tmpfs"), &scene.cache(), Some("tmpfs"), MsFlags::empty(), small).expect("it is mounted");
+    let tree = scene.tree();
+    spoil(&pack(&tree, "pack"));
+    let filler = scene.cache().join("filler");
+    fs::write(&filler, vec![0; 4 << 20]).expect_err("the disk is full");
+    let cache = FsWorkspaceCache::new(scene.cache());
+    assert!(cache.verify().expect("it is looked at").iter().all(|copy| copy.seal.is_none()));
+    fs::remove_file(&filler).expect("it is removed");
+    assert!(cache.list().expect("it is looked at").iter().all(|copy| copy.seal.is_none()), "it was forgotten");
+    git(&scene.tree(), ["fsck", "--strict"]);
 }
 
 fn pack(tree: &Path, extension: &str) -> PathBuf {
