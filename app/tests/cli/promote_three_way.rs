@@ -101,6 +101,11 @@ fn a_conflict_is_listed_and_refused_or_marked_or_left_out() {
     );
     assert_eq!(project.git(&["status", "--porcelain"]), "");
     assert_told(&promote(&project, &["--conflict", "markers", "--commit"], &task), 2, &["cannot be used with"]);
+    for way in ["--commit", "--index"] {
+        let refused = promote(&project, &[way], &task);
+        assert_told(&refused, 4, &["--except PATH"]);
+        assert!(!refused.stderr.contains("markers"), "{way} takes no --conflict: {refused:?}");
+    }
 
     let marked = promote(&project, &["--conflict", "markers"], &task);
     assert!(marked.code == 0 && marked.stdout.contains("! text: both changed the same lines"), "{marked:?}");

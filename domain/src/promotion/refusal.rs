@@ -134,6 +134,11 @@ impl PromotionRefusal {
                     "`isobox list{flags} --state unreviewed` shows results that wait; each task starts from the commit alone"
                 )
             }
+            Self::HeadMoved { expected, .. } if record.artifacts.source_snapshot.is_some() => format!(
+                "check out {} and bring back the uncommitted changes that it started from, then promote again; or \
+                 `isobox rerun --current --allow-dirty{flags} {task}`, which starts from what is there now",
+                expected.short()
+            ),
             _ => self.hint_of_task(&format!("{flags} {task}")),
         };
         match (self, record.attempt.checked_sub(1)) {

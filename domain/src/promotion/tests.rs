@@ -133,6 +133,21 @@ fn a_moved_head_is_refused_naming_both_commits() {
         refusal.to_string(),
         "trusted repository /home/ana/app is at 06060606, but the task started from 05050505"
     );
+    assert!(refusal.hint(&record(), "").contains("isobox promote --three-way"));
+}
+
+#[test]
+fn nobody_is_sent_to_a_merge_that_a_task_from_uncommitted_changes_cannot_have() {
+    let mut record = record();
+    record.artifacts.source_snapshot = record.artifacts.change_set;
+    let mut moved = target();
+    moved.source.commit = GitOid::Sha1([6; 20]);
+    let refusal = plan(&record, &moved).expect_err("a refusal");
+    assert_eq!(
+        refusal.hint(&record, ""),
+        "check out 05050505 and bring back the uncommitted changes that it started from, then promote again; or `isobox rerun \
+         --current --allow-dirty task-0707070707070707`, which starts from what is there now"
+    );
 }
 
 #[test]

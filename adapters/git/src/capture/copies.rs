@@ -93,9 +93,7 @@ impl<'a> Telling<'a> {
         match (part, seen) {
             (Part::Itself, None) => Ok(()),
             (Part::Itself, Some(seen)) if seen.kind() == Kind::Directory => self.directory(host_path).map(drop),
-            (Part::Itself, Some(seen)) => {
-                self.thing(Found { path: host_path.to_vec(), name, directory: around, seen })
-            }
+            (Part::Itself, Some(seen)) => self.thing(Found { path: host_path.to_vec(), name, directory: around, seen }),
             (Part::Inside, seen) => {
                 if seen.is_some_and(|seen| seen.kind() == Kind::Directory) {
                     make_accessible(&*around, name);

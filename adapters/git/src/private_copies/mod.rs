@@ -307,7 +307,8 @@ mod tests {
         exposed.shown.iter_mut().for_each(|shown| shown.access = Access::Captured);
         let state = stand.copies.reserve().unwrap();
         stand.copies.make(&state, &mut exposed).unwrap();
-        let [conf, json, note, md, was, txt] = [0, 1, 2, 3, 4, 5].map(|index: usize| exposed.shown[index].source.clone());
+        let [conf, json, note, md, was, txt] =
+            [0, 1, 2, 3, 4, 5].map(|index: usize| exposed.shown[index].source.clone());
         for path in [conf.join("inner"), json, note, md, txt] {
             fs::write(path, "after").unwrap();
         }

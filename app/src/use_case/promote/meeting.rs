@@ -3,8 +3,8 @@
 use super::{PromotionRequest, extent};
 use crate::failure::{Failure, FailureKind};
 use isobox_domain::event::Merged as MergedEvent;
-use isobox_domain::promotion::{Meeting, PromotionPlan};
-use isobox_ports::{ChangeLines, MergeRequest, MergeTally, Merged, ObjectStore, Promotion};
+use isobox_domain::promotion::{Meeting, OnConflict, PromotionPlan, Way};
+use isobox_ports::{ApplyError, ChangeLines, MergeRequest, MergeTally, Merged, ObjectStore, Promotion};
 
 /// What is brought across, and where its contents are.
 pub(super) struct Across<'a> {
@@ -25,7 +25,7 @@ impl<'a> Across<'a> {
         let label = plan.task.to_string();
         let merge = MergeRequest { base: &request.record.source.commit, on_conflict, label: &label };
         let lines = extent::chosen_lines(objects, &plan.change_set, &plan.chosen)?;
-        let merged = promotion.merge(lines, objects, &merge).map_err(|error| in_conflict(error.into(), request))?;
+        let merged = promotion.merge(lines, objects, &merge).map_err(|error| not_merged(error, request))?;
         let MergeTally { untouched, present, merged: both, marked } = merged.tally();
         if *present > 0 && untouched + both + marked.len() as u64 == 0 {
             let message = "there is nothing to promote: the repository has every change already";
@@ -56,11 +56,20 @@ impl<'a> Across<'a> {
     }
 }
 
-fn in_conflict(failure: Failure, request: &PromotionRequest) -> Failure {
-    let task = request.record.task;
+/// A failure to merge. What to do about conflicts helps with nothing else.
+fn not_merged(error: ApplyError, request: &PromotionRequest) -> Failure {
+    let is_conflict = matches!(error, ApplyError::Conflicts { .. });
+    let failure = Failure::from(error);
+    if !is_conflict {
+        return failure;
+    }
+    // Markers are for files that nobody commits before they are looked at.
+    let markers = match (&request.wish.way, request.wish.meeting) {
+        (Way::WorkingTree, Meeting::ThreeWay(OnConflict::Refuse)) => "write both with --conflict markers, ",
+        _ => "",
+    };
     failure.with_hint(format!(
-        "leave them out with --except PATH, write both with --conflict markers, or attempt it once more from here: \
-         `isobox rerun --current{} {task}`",
-        request.flags
+        "leave them out with --except PATH, {markers}or attempt it once more from here: `isobox rerun --current{} {}`",
+        request.flags, request.record.task
     ))
 }
