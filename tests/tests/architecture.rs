@@ -9,14 +9,15 @@ use std::process::Command;
 const LONGEST_FILE: usize = 500;
 
 /// The arrows: a crate, and the crates of the workspace that it may use.
-const ARROWS: [(&str, &[&str]); 10] = [
+const ARROWS: [(&str, &[&str]); 11] = [
     ("isobox-domain", &[]),
     ("isobox-ports", &["isobox-domain"]),
     ("isobox-store-format", &["isobox-domain"]),
-    ("isobox-git", &["isobox-domain", "isobox-ports"]),
-    ("isobox-host", &["isobox-domain", "isobox-ports"]),
+    ("isobox-git", &["isobox-domain", "isobox-ports", "isobox-removal"]),
+    ("isobox-host", &["isobox-domain", "isobox-ports", "isobox-removal"]),
     ("isobox-release", &["isobox-domain", "isobox-ports"]),
-    ("isobox-sandbox", &["isobox-domain", "isobox-ports"]),
+    ("isobox-removal", &[]),
+    ("isobox-sandbox", &["isobox-domain", "isobox-ports", "isobox-removal"]),
     ("isobox-store", &["isobox-domain", "isobox-ports", "isobox-store-format"]),
     ("isobox-v1", &["isobox-domain", "isobox-ports"]),
     (
@@ -226,9 +227,16 @@ fn unsafe_code_is_in_the_sandbox_alone() {
         found.map(|line| format!("{path}: {line}")).collect::<Vec<_>>()
     });
     assert_eq!(lines.collect::<Vec<_>>(), nothing());
-    for library in
-        ["domain", "ports", "store-format", "adapters/git", "adapters/host", "adapters/release", "adapters/store"]
-    {
+    for library in [
+        "domain",
+        "ports",
+        "store-format",
+        "adapters/git",
+        "adapters/host",
+        "adapters/release",
+        "adapters/removal",
+        "adapters/store",
+    ] {
         let text = fs::read_to_string(checkout().join(library).join("src/lib.rs")).expect("a library");
         assert!(text.contains("#![forbid(unsafe_code)]"), "{library}");
     }

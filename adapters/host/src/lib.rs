@@ -17,7 +17,6 @@ mod policy_pins;
 mod private_file;
 mod project_files;
 mod read_paths;
-mod removal;
 mod task_ids;
 mod update_target;
 

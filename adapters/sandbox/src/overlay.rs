@@ -8,11 +8,11 @@ use nix::mount::MsFlags;
 use nix::sys::stat::Mode;
 use nix::sys::statfs::{OVERLAYFS_SUPER_MAGIC, statfs};
 use std::ffi::{CStr, CString};
-use std::fs::{DirBuilder, Permissions, remove_dir_all, set_permissions};
+use std::fs::DirBuilder;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 /// Options of every overlay, for mount(8).
@@ -74,17 +74,7 @@ fn lay_out_in_memory(overlay: &Overlay, size: MemorySize) -> io::Result<OwnedFd>
 /// The kernel refuses to mount once more what was `volatile`, for a power cut may have taken a part of it. No power was
 /// cut: whoever launches twice in a Workspace has the same files. The mark lies in directories of mode 000.
 pub(crate) fn forget_last_mount(work: &Path) -> io::Result<()> {
-    let own = work.join("work");
-    for marked in [own.clone(), own.join("incompat"), own.join("incompat/volatile")] {
-        match set_permissions(&marked, Permissions::from_mode(0o700)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => break,
-            other => other?,
-        }
-    }
-    match remove_dir_all(&own) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
+    isobox_removal::remove(&work.join("work"))
 }
 
 /// The mark of an upper directory that hides what lower ones of its name hold.

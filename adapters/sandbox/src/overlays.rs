@@ -201,7 +201,8 @@ fn clear_away(at: &Path) -> io::Result<()> {
         let is_of_trial = entry.file_name().as_bytes().starts_with(TRIAL_PREFIX.as_bytes());
         let age = entry.metadata().and_then(|found| found.modified()).ok().and_then(|made| made.elapsed().ok());
         if is_of_trial && age.is_some_and(|age| age > LONGEST_TRIAL) {
-            forget_last_mount(&entry.path().join("place/work")).and_then(|()| fs::remove_dir_all(entry.path())).ok();
+            // What cannot be removed is in nobody's way.
+            isobox_removal::remove(&entry.path()).unwrap_or_default();
         }
     }
     Ok(())

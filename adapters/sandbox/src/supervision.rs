@@ -9,8 +9,8 @@ pub(crate) use start::{Recipe, io_error, reason_of, start, try_out};
 
 use crate::holder::Holder;
 use crate::limits::{Force, Watched};
+use crate::private_directory::PrivateDirectory;
 use crate::protocol::{Channel, Message, Report};
-use crate::removal::PrivateDirectory;
 use crate::terminal::resize;
 use isobox_domain::limit::LimitReport;
 use isobox_domain::outcome::{Exit, MemoryScope, ResourceUsage};

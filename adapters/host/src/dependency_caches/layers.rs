@@ -1,7 +1,6 @@
 //! The layers that workloads write: taken, listed, and removed.
 
 use super::{FOLDER, failed};
-use crate::removal::remove;
 use isobox_domain::escape::Escaped;
 use isobox_domain::timestamp::Timestamp;
 use isobox_ports::{CacheError, CacheLayer, CacheLayers, Eviction};
@@ -106,7 +105,7 @@ impl CacheLayers for FsCacheLayers {
         }
         let removed = match lock(&directory) {
             Ok(None) => return Ok(Eviction::InUse),
-            Ok(Some(_held)) => remove(&directory),
+            Ok(Some(_held)) => isobox_removal::remove(&directory),
             Err(error) => Err(error),
         };
         match removed {

@@ -221,6 +221,24 @@ fn what_was_written_where_something_else_was_hidden_is_not_found() {
 }
 
 #[test]
+fn a_layer_in_which_directories_lie_deeper_than_a_path_goes_is_removed() {
+    let host = Host::new();
+    let lent = host.lend("/app/.git", &[DependencyCache::Npm], KEPT).unwrap();
+    let (upper, deep) = (lent.layers[0].overlay.upper(), "directory/".repeat(300));
+    for part in 1..=5 {
+        let next = upper.join(format!("part-{part}")).join(&deep);
+        fs::create_dir_all(&next).unwrap();
+        if part > 1 {
+            fs::rename(upper.join(format!("part-{}", part - 1)), next.join("more")).unwrap();
+        }
+    }
+    drop(lent);
+    let name = host.layers().list().unwrap()[0].name.clone();
+    assert_eq!(host.layers().evict(&name).unwrap(), Eviction::Removed);
+    assert_eq!(host.layers().list().unwrap(), []);
+}
+
+#[test]
 fn layers_are_listed_and_removed_whatever_is_in_them_unless_they_are_in_use() {
     let host = Host::new();
     assert_eq!(host.layers().list().unwrap(), []);

@@ -1,6 +1,5 @@
 //! What hides a part of a lower directory of an overlay: a directory above it, with whiteouts.
 
-use crate::removal::remove;
 use isobox_domain::escape::Escaped;
 use isobox_domain::policy::{Fit, Glob};
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
@@ -20,10 +19,8 @@ pub(super) fn concerns(pattern: &Glob, seed: &Path) -> bool {
 
 /// Makes `place` anew, with a whiteout at each path that `hidden`, patterns of absolute host paths, name below `seed`.
 pub(super) fn make(place: &Path, seed: Option<&Path>, hidden: &[Glob]) -> io::Result<()> {
-    match remove(place) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => fs::create_dir_all(place)?,
-    }
+    isobox_removal::remove(place)?;
+    fs::create_dir_all(place)?;
     let Some(seed) = seed else { return Ok(()) };
     for path in find(seed, hidden)? {
         let whiteout = place.join(path.strip_prefix(seed).map_err(io::Error::other)?);

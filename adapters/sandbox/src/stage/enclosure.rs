@@ -13,7 +13,6 @@ use crate::capabilities;
 use crate::filter;
 use crate::overlay;
 use crate::protocol::{Channel, Enclosure, Inside, Message, OwnNetwork, Privileges};
-use crate::removal;
 use crate::view::HOST_NAME;
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
@@ -52,7 +51,7 @@ pub(super) fn enter(enclosure: &Enclosure, control: &Channel) -> io::Result<Rule
 pub(super) fn leave(enclosure: &Enclosure) {
     for directory in &enclosure.own_directories {
         // isobox removes them, too, unless it is gone; then nobody is left to be told.
-        drop(removal::remove(Path::new(OsStr::from_bytes(directory))));
+        drop(isobox_removal::remove(Path::new(OsStr::from_bytes(directory))));
     }
 }
 
