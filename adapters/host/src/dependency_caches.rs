@@ -4,6 +4,7 @@
 //! dependencies/<16 hex digits>/    a project, by the path of its common Git directory
 //!     <n>/                         a layer, locked by the attempt that has it
 //!         used                     that path; written when an attempt takes the layer
+//!         boot                     the start of the machine since which all of it was written
 //!         <kind>/<part>-<16 hex digits>/
 //!                              a part of a cache, by what is hidden in it
 //!             layer/           a place of an overlay, with `upper` and `work`

@@ -14,8 +14,14 @@ use std::time::UNIX_EPOCH;
 
 /// Holds the path of the project, and says by its time when the layer was used.
 const USED: &str = "used";
+/// Names the start of the machine since which everything in the layer was written.
+const BOOT: &str = "boot";
+/// How the kernel names this start of the machine. See random(4).
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 /// More attempts of one project at the same time than anybody has.
 const MOST_LAYERS: u32 = 4096;
+/// How often a layer is made that somebody takes away before it is locked.
+const MOST_TRIES: u32 = 64;
 /// The length of a block of `stat`; see inode(7).
 const BLOCK_BYTES: u64 = 512;
 
@@ -31,8 +37,8 @@ impl Layer {
         let of_project = root.join(&blake3::hash(project.as_os_str().as_bytes()).to_hex().as_str()[..16]);
         for number in 0..MOST_LAYERS {
             let directory = of_project.join(number.to_string());
-            DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
-            if let Some(lock) = lock(&directory)? {
+            if let Some(lock) = make_and_lock(&directory)? {
+                empty_after_restart(&directory)?;
                 fs::write(directory.join(USED), project.as_os_str().as_bytes())?;
                 return Ok(Self { directory, _lock: lock });
             }
@@ -43,6 +49,31 @@ impl Layer {
     pub(super) fn directory(&self) -> &Path {
         &self.directory
     }
+}
+
+/// The lock of a layer, which is made if it is not there; `None` if somebody has it.
+fn make_and_lock(directory: &Path) -> io::Result<Option<File>> {
+    for _ in 0..MOST_TRIES {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
+        match made.and_then(|()| lock(directory)) {
+            // Who prunes took it away meanwhile, or the directory around it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            locked => return locked,
+        }
+    }
+    Err(io::Error::other(format!("{} is taken away as often as it is made", Escaped::path(directory))))
+}
+
+/// Empties a layer that was written before this start of the machine. Nothing flushes it to disk, so that a power cut takes a
+/// part of what is in it, and nobody can tell which: a file that is cut off looks like one that is whole.
+fn empty_after_restart(directory: &Path) -> io::Result<()> {
+    let (started, noted) = (fs::read(BOOT_ID)?, directory.join(BOOT));
+    // A note that is itself cut off, or not there, is of no start.
+    if fs::read(&noted).is_ok_and(|noted| noted == started) {
+        return Ok(());
+    }
+    isobox_removal::empty(directory)?;
+    fs::write(noted, started)
 }
 
 /// The lock of a layer; `None` if somebody has it, or removed the directory meanwhile.
@@ -91,7 +122,12 @@ impl CacheLayers for FsCacheLayers {
             names.extend(layers.into_iter().map(|layer| format!("{project}/{layer}")));
         }
         names.sort_unstable();
-        names.iter().map(|name| self.entry(name).map_err(|error| failed(&in_words(), error))).collect()
+        let entries = names.iter().filter_map(|name| match self.entry(name) {
+            // Evicted meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            entry => Some(entry.map_err(|error| failed(&in_words(), error))),
+        });
+        entries.collect()
     }
 
     fn evict(&self, name: &str) -> Result<Eviction, CacheError> {
@@ -113,8 +149,8 @@ impl CacheLayers for FsCacheLayers {
                 Err(failed(&format!("remove {}", Escaped::path(&directory)), error))
             }
             _ => {
-                // It stays while it has other layers.
-                directory.parent().map(fs::remove_dir);
+                // It stays while it has other layers, and an empty one is in nobody's way.
+                directory.parent().map_or(Ok(()), fs::remove_dir).unwrap_or_default();
                 Ok(Eviction::Removed)
             }
         }

@@ -3,6 +3,7 @@ use isobox_domain::policy::HideRule;
 use isobox_ports::{CacheLayers, Eviction};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use tempfile::TempDir;
 
 const KEPT: CacheForm = CacheForm::Kept(OverlayKind::Unprivileged);
@@ -218,6 +219,51 @@ fn what_was_written_where_something_else_was_hidden_is_not_found() {
     let elsewhere = [below("", &host.home().join(".ssh")), below("*.pem", Path::new("/opt"))];
     assert_eq!(host.npm_place(&elsewhere, &[]), open);
     assert_eq!(host.npm_place(&[], &[token.clone(), key.clone()]), host.npm_place(&[], &[key, token]));
+}
+
+#[test]
+fn what_was_written_before_the_machine_was_started_is_not_found() {
+    let host = Host::new();
+    let lend = || host.lend("/app/.git", &[DependencyCache::Npm], KEPT).unwrap().layers.remove(0).overlay;
+    let written = lend().upper().join("written");
+    let boot = lend().place.ancestors().nth(3).unwrap().join("boot");
+    fs::write(&written, "x").unwrap();
+    lend();
+    assert!(written.exists());
+    // As in a start before, and as a power cut leaves it.
+    for left in [Some("a-start-before"), Some(""), None] {
+        fs::write(&written, "x").unwrap();
+        left.map_or_else(|| fs::remove_file(&boot), |left| fs::write(&boot, left)).unwrap();
+        lend();
+        assert!(!written.exists(), "{left:?}");
+    }
+    fs::write(&written, "x").unwrap();
+    lend();
+    assert!(written.exists());
+}
+
+#[test]
+fn a_layer_is_taken_and_listed_while_another_removes_layers() {
+    let host = Host::new();
+    let lend = || host.lend("/app/.git", &[DependencyCache::Npm], KEPT).map(drop);
+    lend().unwrap();
+    let name = host.layers().list().unwrap()[0].name.clone();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let evicting = scope.spawn(|| {
+            while !is_over.load(Relaxed) {
+                host.layers().evict(&name).unwrap();
+            }
+        });
+        let listing = scope.spawn(|| -> Vec<_> {
+            std::iter::repeat_with(|| host.layers().list()).take_while(|_| !is_over.load(Relaxed)).collect()
+        });
+        let lent: Vec<_> = (0..500).map(|_| lend()).collect();
+        is_over.store(true, Relaxed);
+        evicting.join().unwrap();
+        lent.into_iter().for_each(|lent| lent.unwrap());
+        listing.join().unwrap().into_iter().for_each(|listed| drop(listed.unwrap()));
+    });
 }
 
 #[test]
