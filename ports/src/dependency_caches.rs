@@ -47,6 +47,8 @@ pub struct CacheError {
     /// Why it did not work.
     #[source]
     pub source: Cause,
+    /// What to do next, if that is known.
+    pub hint: Option<&'static str>,
 }
 
 /// The caches of this user's package managers, for one project.
@@ -59,7 +61,8 @@ pub trait DependencyCaches {
     /// The directory below which layers lie, which need not be there yet; `None` if this user has no place for any.
     fn directory(&self) -> Option<&Path>;
 
-    /// Lends `caches`, but for what is `hidden` in them.
+    /// Lends `caches`, but for what is `hidden` in them. One that is hidden as a whole is an error, and so is one that cannot be
+    /// looked for.
     fn lend(
         &self,
         caches: &[DependencyCache],

@@ -15,6 +15,7 @@ isobox_tests::promises! {
         what_is_added_stays_with_the_project_and_never_reaches_the_host,
         no_credential_is_lent_with_a_cache,
         what_is_hidden_in_a_cache_is_not_found_where_an_earlier_workload_wrote_it,
+        a_cache_that_is_to_be_lent_and_hidden_starts_nothing_and_both_are_named,
         a_link_that_an_earlier_workload_left_leads_nowhere,
         with_a_limit_on_disk_what_is_added_counts_and_goes,
     ],
@@ -261,6 +262,15 @@ fn what_is_hidden_in_a_cache_is_not_found_where_an_earlier_workload_wrote_it(cas
     assert_eq!(without.stdout, "deep\ninnocent\nlinked\nmoved\n", "{without:?}");
 }
 
+fn a_cache_that_is_to_be_lent_and_hidden_starts_nothing_and_both_are_named(case: &Case) {
+    put_on_host(&case.project, ".cargo/registry/index/x", "index");
+    let refused = run_with(case, &["cargo"], &["--hide", "~/.cargo/registry"], "echo started");
+    assert_eq!((refused.code, refused.stdout.as_str()), (125, ""), "{refused:?}");
+    assert!(refused.stderr.contains("lend the cargo cache"), "{refused:?}");
+    assert!(refused.stderr.contains("/.cargo/registry is to be hidden, with everything in it"), "{refused:?}");
+    assert!(refused.stderr.contains("hint: leave the cache out"), "{refused:?}");
+}
+
 fn a_link_that_an_earlier_workload_left_leads_nowhere(case: &Case) {
     let project = &case.project;
     put_on_host(project, "go/pkg/mod/cache/vcs/1/config", "secret-17");
@@ -306,7 +316,10 @@ fn without_namespaces_a_cache_is_read_alone_and_that_is_said() {
         let found = run(&case, &["npm"], script);
         assert_eq!(found.stdout, "before", "{found:?}");
         let limitations = case.record()["effective_policy"]["limitations"].to_string();
-        assert!(limitations.contains("the caches of npm are as on the host"), "{limitations}");
+        assert!(
+            limitations.contains("the caches of npm are as on the host, with what earlier workloads wrote there"),
+            "{limitations}"
+        );
         let cache = case.project.home().join(".npm/_cacache");
         assert_eq!(fs::read_dir(&cache).expect("a directory").count(), 1);
         assert_eq!(fs::read_to_string(cache.join("of-host")).expect("read"), "before");
@@ -322,5 +335,21 @@ fn on_host_it_is_said_that_the_caches_are_the_hosts_own() {
         assert_eq!((found.code, found.stdout.as_str()), (0, "before"), "{found:?}");
         let limitations = case.record()["effective_policy"]["limitations"].to_string();
         assert!(limitations.contains("`caches` is not enforced"), "{limitations}");
+    }
+}
+
+#[test]
+fn without_namespaces_a_cache_with_something_that_is_never_lent_starts_nothing_and_that_is_named() {
+    for user in users() {
+        let case = Case::on(*user, Backend::Landlock, Machine::WithoutUserNamespaces);
+        put_on_host(&case.project, "go/pkg/mod/cache/vcs/1/config", "secret-17");
+        put_on_host(&case.project, ".cargo/git/db/a-1/FETCH_HEAD", "1 main of https://ana:secret-17@git.example/a");
+        for (cache, kept) in [("go", "go/pkg/mod/cache/vcs"), ("cargo", ".cargo/git/db/a-1/FETCH_HEAD")] {
+            let refused = run(&case, &[cache], "echo started");
+            assert_eq!((refused.code, refused.stdout.as_str()), (125, ""), "{refused:?}");
+            let said = format!("/home/isobox/{kept} is never shown, and lies in something that is to be shown");
+            assert!(refused.stderr.contains(&said), "{refused:?}");
+            assert!(refused.stderr.contains("leave out the cache"), "{refused:?}");
+        }
     }
 }

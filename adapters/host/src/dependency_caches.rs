@@ -14,6 +14,7 @@
 mod layers;
 mod noted_urls;
 mod seed;
+mod size;
 mod whiteouts;
 
 pub use layers::FsCacheLayers;
@@ -34,6 +35,10 @@ use std::path::{Path, PathBuf};
 
 /// Where layers lie in the user's cache directory.
 const FOLDER: &str = "dependencies";
+
+/// What to do about a cache that is to be lent and hidden.
+const LENT_OR_HIDDEN: &str =
+    "leave the cache out of `caches` and `--cache`, or the rule out of `filesystem.hide` and `--hide`";
 
 /// The caches of the user whose variables are given, for one project.
 pub struct FsDependencyCaches<'a> {
@@ -63,7 +68,7 @@ impl<'a> FsDependencyCaches<'a> {
         for cache in caches {
             for part in cache.parts() {
                 let seed = Seed::find(*cache, part, self.home.as_deref(), self.variable, &self.paths);
-                seeds.push(seed.map_err(|error| failed(&format!("lend the {} cache", cache.name()), error))?);
+                seeds.push(seed.map_err(|error| failed(&lending(*cache), error))?);
             }
         }
         Ok(seeds)
@@ -95,9 +100,10 @@ impl DependencyCaches for FsDependencyCaches<'_> {
     ) -> Result<Lent, CacheError> {
         let with_hidden = |seed: Seed| {
             let hidden = seed.hidden(hidden);
-            (seed, hidden)
+            refuse_hidden(&seed, &hidden)?;
+            Ok((seed, hidden))
         };
-        let seeds: Vec<_> = self.seeds(caches)?.into_iter().map(with_hidden).collect();
+        let seeds = self.seeds(caches)?.into_iter().map(with_hidden).collect::<Result<Vec<_>, CacheError>>()?;
         Ok(match form {
             CacheForm::ReadOnly => {
                 let shown = seeds.iter().filter_map(|(seed, _)| shown(seed)).collect();
@@ -110,6 +116,22 @@ impl DependencyCaches for FsDependencyCaches<'_> {
             }
         })
     }
+}
+
+/// Refuses to lend what is to be hidden as a whole.
+fn refuse_hidden(seed: &Seed, hidden: &[Glob]) -> Result<(), CacheError> {
+    match &seed.host_path {
+        Some(path) if whiteouts::are_of_all(hidden, path) => {
+            let why = format!("{} is to be hidden, with everything in it", Escaped::path(path));
+            let failed = failed(&lending(seed.cache), std::io::Error::other(why));
+            Err(CacheError { hint: Some(LENT_OR_HIDDEN), ..failed })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn lending(cache: DependencyCache) -> String {
+    format!("lend the {} cache", cache.name())
 }
 
 fn shown(seed: &Seed) -> Option<Shown> {
@@ -140,7 +162,7 @@ fn layer_of(seed: &Seed, hidden: &[Glob], layer: &Layer, form: CacheForm) -> std
 }
 
 fn failed(operation: &str, source: impl Into<Cause>) -> CacheError {
-    CacheError { operation: operation.to_owned(), source: source.into() }
+    CacheError { operation: operation.to_owned(), source: source.into(), hint: None }
 }
 
 #[cfg(test)]

@@ -43,7 +43,9 @@ fn of_cache(cache: DependencyCache) -> [Exposure; 2] {
     [
         exposure(
             Control::Environment,
-            format!("the {name} cache of the project may hold what earlier workloads of it wrote there"),
+            format!(
+                "the {name} cache may hold what earlier workloads wrote: those of the project in its layer, those of the backend `host` in what lies below"
+            ),
         ),
         exposure(
             Control::Credentials,

@@ -1,10 +1,10 @@
 //! The layers that workloads write: taken, listed, and removed.
 
+use super::size::bytes_in;
 use super::{FOLDER, failed};
 use isobox_domain::escape::Escaped;
 use isobox_domain::timestamp::Timestamp;
 use isobox_ports::{CacheError, CacheLayer, CacheLayers, Eviction};
-use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -22,8 +22,6 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 const MOST_LAYERS: u32 = 4096;
 /// How often a layer is made that somebody takes away before it is locked.
 const MOST_TRIES: u32 = 64;
-/// The length of a block of `stat`; see inode(7).
-const BLOCK_BYTES: u64 = 512;
 
 /// A layer that nobody else has meanwhile.
 pub(super) struct Layer {
@@ -109,7 +107,7 @@ impl FsCacheLayers {
         let used_ms = modified.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
         let project = fs::read(used).ok().map(|path| PathBuf::from(std::ffi::OsString::from_vec(path)));
         let used_at = Timestamp::nearest(u64::try_from(used_ms).unwrap_or(u64::MAX));
-        Ok(CacheLayer { name: name.to_owned(), project, bytes: bytes_of(&directory), used_at, is_in_use })
+        Ok(CacheLayer { name: name.to_owned(), project, bytes: bytes_in(&directory), used_at, is_in_use })
     }
 }
 
@@ -171,21 +169,4 @@ fn names_in(directory: &Path) -> io::Result<Vec<String>> {
         }
     }
     Ok(names)
-}
-
-/// What a tree takes on disk, as far as it can be looked into. No link is followed.
-fn bytes_of(directory: &Path) -> u64 {
-    let mut open = vec![directory.to_owned()];
-    let mut bytes = 0_u64;
-    while let Some(directory) = open.pop() {
-        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
-            let Ok(found) = fs::symlink_metadata(entry.path()) else { continue };
-            bytes = bytes.saturating_add(found.blocks().saturating_mul(BLOCK_BYTES));
-            // What the kernel worked in is empty, and nobody's to look into.
-            if found.is_dir() && entry.file_name() != OsStr::new("work") {
-                open.push(entry.path());
-            }
-        }
-    }
-    bytes
 }

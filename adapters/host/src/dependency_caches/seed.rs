@@ -2,12 +2,14 @@
 
 use super::{noted_urls, whiteouts};
 use crate::read_paths::ReadPaths;
-use isobox_domain::policy::read::{ReadRefusal, admit};
+use isobox_domain::escape::Escaped;
+use isobox_domain::policy::read::admit;
 use isobox_domain::policy::{DependencyCache, Glob, HideRule};
-use isobox_ports::HiddenInCaches;
+use isobox_ports::{Cause, HiddenInCaches};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
+use std::io::{self, ErrorKind};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
@@ -19,7 +21,8 @@ pub(super) struct Seed {
     pub(super) host_path: Option<PathBuf>,
     /// Where the package manager looks for it, below a home directory.
     pub(super) below_home: PathBuf,
-    cache: DependencyCache,
+    /// Whose it is.
+    pub(super) cache: DependencyCache,
 }
 
 impl Seed {
@@ -29,10 +32,12 @@ impl Seed {
         home: Option<&Path>,
         variable: &dyn Fn(&str) -> Option<OsString>,
         paths: &ReadPaths,
-    ) -> Result<Self, ReadRefusal> {
+    ) -> Result<Self, Cause> {
         let join = |directory: PathBuf| if part.is_empty() { directory } else { directory.join(part) };
-        let found = directory(cache, home, variable).and_then(|directory| fs::canonicalize(join(directory)).ok());
-        let host_path = found.filter(|path| path.is_dir());
+        let host_path = match directory(cache, home, variable) {
+            Some(directory) => resolve(&join(directory))?,
+            None => None,
+        };
         if let Some(path) = &host_path {
             admit(path.as_os_str().as_bytes(), paths.guards())?;
         }
@@ -60,6 +65,17 @@ impl Seed {
         // No component of a path has a NUL in it.
         let text: Vec<u8> = texts.iter().flat_map(|text| [text.as_slice(), b"\0"].concat()).collect();
         format!("{}-{}", self.name, &blake3::hash(&text).to_hex().as_str()[..16])
+    }
+}
+
+/// The directory at `path`, links resolved; `None` if nothing is there, or something else. Whoever cannot look does not know
+/// that.
+fn resolve(path: &Path) -> io::Result<Option<PathBuf>> {
+    let looking = |error: io::Error| io::Error::new(error.kind(), format!("look for {}: {error}", Escaped::path(path)));
+    match fs::canonicalize(path).and_then(|found| Ok((fs::metadata(&found)?.is_dir(), found))) {
+        Ok((is_directory, found)) => Ok(is_directory.then_some(found)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(looking(error)),
     }
 }
 

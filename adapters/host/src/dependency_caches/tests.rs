@@ -1,6 +1,10 @@
 use super::*;
 use isobox_domain::policy::HideRule;
 use isobox_ports::{CacheLayers, Eviction};
+use nix::dir::Dir;
+use nix::fcntl::{OFlag, openat};
+use nix::sys::stat::{Mode, mkdirat};
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -219,6 +223,48 @@ fn what_was_written_where_something_else_was_hidden_is_not_found() {
     let elsewhere = [below("", &host.home().join(".ssh")), below("*.pem", Path::new("/opt"))];
     assert_eq!(host.npm_place(&elsewhere, &[]), open);
     assert_eq!(host.npm_place(&[], &[token.clone(), key.clone()]), host.npm_place(&[], &[key, token]));
+}
+
+#[test]
+fn what_a_layer_takes_is_added_up_whatever_directories_are_called_and_however_deep_they_are() {
+    let host = Host::new();
+    let lent = host.lend("/app/.git", &[DependencyCache::Npm], KEPT).unwrap();
+    let upper = lent.layers[0].overlay.upper();
+    let bytes = || host.layers().list().unwrap()[0].bytes;
+    let empty = bytes();
+    let mut open = Dir::open(&upper, OFlag::O_DIRECTORY, Mode::empty()).unwrap();
+    for _ in 0..300 {
+        mkdirat(&open, "work", Mode::S_IRWXU).unwrap();
+        open = Dir::openat(&open, "work", OFlag::O_DIRECTORY, Mode::empty()).unwrap();
+    }
+    let file = openat(&open, "file", OFlag::O_CREAT | OFlag::O_WRONLY, Mode::S_IRUSR).unwrap();
+    fs::File::from(file).write_all(&vec![1; 3_000_000]).unwrap();
+    symlink(host.home(), upper.join("link")).unwrap();
+    for side in 0..8 {
+        let side = upper.join(format!("side-{side}"));
+        fs::create_dir(&side).unwrap();
+        fs::write(side.join("file"), vec![1; 1_000_000]).unwrap();
+    }
+    fs::write(host.home().join("large"), vec![1; 8_000_000]).unwrap();
+    let added = bytes() - empty;
+    assert!((11_000_000..16_000_000).contains(&added), "{added}");
+    drop(lent);
+}
+
+#[test]
+fn a_cache_that_cannot_be_looked_for_is_not_taken_for_an_empty_one() {
+    let host = Host::new();
+    symlink("loop", host.home().join("loop")).unwrap();
+    let looped = host.home().join("loop");
+    let variable = |name: &str| (name == "CARGO_HOME").then(|| looped.clone().into_os_string());
+    for form in [KEPT, CacheForm::ReadOnly] {
+        let failed = host.lend_by("/app/.git", &[DependencyCache::Cargo], form, &variable).err().unwrap();
+        assert_eq!(failed.operation, "lend the cargo cache");
+        assert!(
+            failed.source.to_string().starts_with(&format!("look for {}/registry: ", looped.display())),
+            "{failed:?}"
+        );
+    }
 }
 
 #[test]

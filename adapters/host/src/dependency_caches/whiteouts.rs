@@ -17,6 +17,11 @@ pub(super) fn concerns(pattern: &Glob, seed: &Path) -> bool {
     fit.matches || fit.leads_on
 }
 
+/// Whether patterns of absolute host paths name all of `seed`.
+pub(super) fn are_of_all(patterns: &[Glob], seed: &Path) -> bool {
+    fit(patterns, seed).matches
+}
+
 /// Makes `place` anew, with a whiteout at each path that `hidden`, patterns of absolute host paths, name below `seed`.
 pub(super) fn make(place: &Path, seed: Option<&Path>, hidden: &[Glob]) -> io::Result<()> {
     isobox_removal::remove(place)?;
@@ -34,14 +39,14 @@ pub(super) fn make(place: &Path, seed: Option<&Path>, hidden: &[Glob]) -> io::Re
 /// What patterns name below `seed`. A link is hidden itself, and not what it leads to.
 fn find(seed: &Path, patterns: &[Glob]) -> io::Result<Vec<PathBuf>> {
     let (mut found, mut open, mut left) = (Vec::new(), vec![seed.to_owned()], MOST_LOOKED_AT);
-    if fit(patterns, seed).matches {
-        return Err(io::Error::other(format!("{} is to be hidden as a whole", Escaped::path(seed))));
-    }
     while let Some(directory) = open.pop() {
         if !fit(patterns, &directory).leads_on {
             continue;
         }
-        for entry in fs::read_dir(directory)? {
+        let entries = fs::read_dir(&directory).map_err(|error| {
+            io::Error::new(error.kind(), format!("look into {} for what is hidden: {error}", Escaped::path(&directory)))
+        })?;
+        for entry in entries {
             let entry = entry?;
             left = left.checked_sub(1).ok_or_else(|| {
                 let what = format!("{} has more entries than can be searched for what is hidden", Escaped::path(seed));

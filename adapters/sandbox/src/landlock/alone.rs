@@ -9,6 +9,7 @@ use crate::private_directory::PrivateDirectory;
 use crate::protocol::{Enclosure, Plan, Reach, Rule, Use};
 use crate::supervision::{Recipe, io_error};
 use crate::view::{Access, Entry, HOME, Item, View, etc};
+use isobox_domain::escape::Escaped;
 use isobox_domain::policy::{BackendName, NetworkAccess, WorkspaceExposure};
 use isobox_domain::system_directories::SYSTEM_DIRECTORIES;
 use isobox_ports::{LaunchError, LaunchRequest, WorkspaceMount};
@@ -25,6 +26,10 @@ const MOUNTS_NOTHING: &str = "nothing can be mounted without namespaces, which a
 /// Why it refuses rules that take something away from what is shown.
 const HIDES_NOTHING: &str = "something is to be hidden or protected in what the workload sees, which Landlock cannot do \
     without namespaces, and they are refused here";
+
+/// The same about what nobody asked to hide, such as notes of a password in a cache that is lent.
+const KEEPS_NOTHING: &str = "is never shown, and lies in something that is to be shown, of which Landlock cannot take it out \
+    without namespaces, and they are refused here; leave out the cache or the path that is to be shown around it";
 
 /// Why it refuses copies that may be changed.
 const COPIES_NOTHING: &str = "the workload is to have copies of host files in their places, which takes mounts, and they are \
@@ -52,7 +57,7 @@ pub(super) fn recipe(
         return Err(refused(MOUNTS_NOTHING.to_owned()));
     }
     if let Some(reason) = out_of_reach(view, request) {
-        return Err(refused(reason.to_owned()));
+        return Err(refused(reason));
     }
     let private = Private::make().map_err(io_error("make a private HOME and temporary directory"))?;
     private.link(&view.layout.host).map_err(io_error("show what is exposed below the private HOME"))?;
@@ -147,18 +152,20 @@ fn plan(request: Option<&LaunchRequest<'_>>, view: &View<'_>, enclosure: Enclosu
 }
 
 /// Why what is asked for cannot be had, if it cannot.
-fn out_of_reach(view: &View<'_>, request: Option<&LaunchRequest<'_>>) -> Option<&'static str> {
+fn out_of_reach(view: &View<'_>, request: Option<&LaunchRequest<'_>>) -> Option<String> {
     let shown = |is: fn(&Item) -> bool| view.layout.host.iter().any(|entry| is(&entry.item));
     let is_socket =
         |path: &[u8]| Path::new(OsStr::from_bytes(path)).metadata().is_ok_and(|of| of.file_type().is_socket());
     let sockets = view.layout.host.iter().any(|entry| matches!(&entry.item, Item::Host(path, _) if is_socket(path)));
     let files = request.map(|request| &request.policy.asked.files);
+    let asks_to_hide = files.is_some_and(|files| !files.hide.is_empty() || !files.protected.is_empty());
     // Landlock allows whole trees, and takes nothing of one back.
-    let hides = shown(|item| matches!(item, Item::Masked | Item::Memory(_) | Item::Sealed))
-        || files.is_some_and(|files| !files.hide.is_empty() || !files.protected.is_empty());
+    let kept =
+        view.layout.host.iter().find(|entry| matches!(entry.item, Item::Masked | Item::Memory(_) | Item::Sealed));
     let copies = shown(|item| matches!(item, Item::Host(_, Access::ReadWrite)));
-    let reasons = [(hides, HIDES_NOTHING), (sockets, REACHES_NO_SOCKET), (copies, COPIES_NOTHING)];
-    reasons.into_iter().find(|(is_asked_for, _)| *is_asked_for).map(|(_, reason)| reason)
+    let reasons = [(asks_to_hide, HIDES_NOTHING), (sockets, REACHES_NO_SOCKET), (copies, COPIES_NOTHING)];
+    let reason = reasons.into_iter().find(|(is_asked_for, _)| *is_asked_for).map(|(_, reason)| reason.to_owned());
+    reason.or_else(|| kept.map(|entry| format!("{} {KEEPS_NOTHING}", Escaped(&entry.path))))
 }
 
 /// What a view shows, at the host's paths.

@@ -3,7 +3,7 @@
 use super::{Ports, TaskRequest, choose};
 use crate::failure::{Failure, FailureKind};
 use isobox_domain::policy::{BackendName, DependencyCache, EffectivePolicy};
-use isobox_ports::{CacheForm, Exposed, HiddenInCaches, RuntimeBackend};
+use isobox_ports::{CacheError, CacheForm, Exposed, HiddenInCaches, RuntimeBackend};
 use std::any::Any;
 
 /// The form in which the caches that the policy names can be lent; `None` if none is, or the workload has the host's own.
@@ -36,7 +36,7 @@ pub(super) fn form(ports: &Ports<'_>, backend: &dyn RuntimeBackend, policy: &mut
         }
         (Err(why), _) => {
             policy.limitations.push(format!(
-                "the caches of {names} are as on the host and cannot be added to, and pip makes no use of such a one: {why}"
+                "the caches of {names} are as on the host, with what earlier workloads wrote there on the backend `host`, and cannot be added to; pip makes no use of such a one: {why}"
             ));
             CacheForm::ReadOnly
         }
@@ -53,12 +53,18 @@ pub(super) fn lend(
     let Some(form) = form else { return Ok((exposed, Box::new(()))) };
     let asked = &request.policy.sandbox;
     let hidden = HiddenInCaches { patterns: &exposed.hidden, rules: &asked.files.hide };
-    let lent = ports
-        .caches
-        .lend(&asked.caches, form, &hidden)
-        .map_err(|error| Failure::new(FailureKind::General, "lend the caches of the policy").because(error))?;
+    let lent = ports.caches.lend(&asked.caches, form, &hidden).map_err(failure)?;
     exposed.hidden.extend(lent.hidden);
     exposed.shown.extend(lent.shown);
     exposed.layers = lent.layers;
     Ok((exposed, lent.held))
+}
+
+fn failure(error: CacheError) -> Failure {
+    let hint = error.hint;
+    let failure = Failure::new(FailureKind::General, "lend the caches of the policy").because(error);
+    match hint {
+        Some(hint) => failure.with_hint(hint),
+        None => failure,
+    }
 }
