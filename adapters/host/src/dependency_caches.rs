@@ -81,6 +81,7 @@ impl<'a> FsDependencyCaches<'a> {
         let in_words = || format!("make a layer for the project in {}", Escaped::path(root));
         Directories::create(root).map_err(|error| failed(&in_words(), error))?;
         let layer = Layer::take(root, &self.project).map_err(|error| failed(&in_words(), error))?;
+        layers::begin_upkeep(root);
         let layered = seeds.iter().map(|(seed, hidden)| layer_of(seed, hidden, &layer, form));
         let layered = layered.collect::<Result<_, _>>().map_err(|error| failed(&in_words(), error))?;
         Ok((layered, layer))

@@ -2,6 +2,7 @@
 
 use super::size::bytes_in;
 use super::{FOLDER, failed};
+use isobox_domain::cache_limits::CacheLimits;
 use isobox_domain::escape::Escaped;
 use isobox_domain::timestamp::Timestamp;
 use isobox_ports::{CacheError, CacheLayer, CacheLayers, Eviction};
@@ -10,7 +11,7 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// Holds the path of the project, and says by its time when the layer was used.
 const USED: &str = "used";
@@ -99,6 +100,29 @@ impl FsCacheLayers {
         Self { root: cache.join(FOLDER) }
     }
 
+    /// Evicts what nobody used for as long as a cache is kept unasked. How much layers take is not looked at: adding that up can
+    /// take longer than a Task.
+    fn evict_unused(&self) -> Result<(), CacheError> {
+        let Some(within) = CacheLimits::UPKEEP.within_ms.map(Duration::from_millis) else { return Ok(()) };
+        let is_unused = |name: &String| {
+            let used = fs::symlink_metadata(self.root.join(name).join(USED)).and_then(|found| found.modified());
+            used.is_ok_and(|used| used.elapsed().is_ok_and(|age| age > within))
+        };
+        let mut unused = self.names()?.into_iter().filter(is_unused);
+        unused.try_for_each(|name| self.evict(&name).map(drop))
+    }
+
+    fn names(&self) -> Result<Vec<String>, CacheError> {
+        let in_words = || format!("look into {}", Escaped::path(&self.root));
+        let mut names = Vec::new();
+        for project in names_in(&self.root).map_err(|error| failed(&in_words(), error))? {
+            let layers = names_in(&self.root.join(&project)).map_err(|error| failed(&in_words(), error))?;
+            names.extend(layers.into_iter().map(|layer| format!("{project}/{layer}")));
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
     fn entry(&self, name: &str) -> io::Result<CacheLayer> {
         let directory = self.root.join(name);
         let is_in_use = lock(&directory)?.is_none();
@@ -113,13 +137,7 @@ impl FsCacheLayers {
 
 impl CacheLayers for FsCacheLayers {
     fn list(&self) -> Result<Vec<CacheLayer>, CacheError> {
-        let in_words = || format!("look into {}", Escaped::path(&self.root));
-        let mut names = Vec::new();
-        for project in names_in(&self.root).map_err(|error| failed(&in_words(), error))? {
-            let layers = names_in(&self.root.join(&project)).map_err(|error| failed(&in_words(), error))?;
-            names.extend(layers.into_iter().map(|layer| format!("{project}/{layer}")));
-        }
-        names.sort_unstable();
+        let (names, in_words) = (self.names()?, || format!("look into {}", Escaped::path(&self.root)));
         let entries = names.iter().filter_map(|name| match self.entry(name) {
             // Evicted meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -139,7 +157,7 @@ impl CacheLayers for FsCacheLayers {
         }
         let removed = match lock(&directory) {
             Ok(None) => return Ok(Eviction::InUse),
-            Ok(Some(_held)) => isobox_removal::remove(&directory),
+            Ok(Some(_held)) => remove(&directory),
             Err(error) => Err(error),
         };
         match removed {
@@ -153,6 +171,22 @@ impl CacheLayers for FsCacheLayers {
             }
         }
     }
+}
+
+/// Removes a layer. If that is cut short, the next attempt takes nothing of it for whole.
+fn remove(directory: &Path) -> io::Result<()> {
+    match fs::remove_file(directory.join(BOOT)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    isobox_removal::remove(directory)
+}
+
+/// Evicts what nobody used for long, beside whatever goes on: what is not done when the process ends is left to the next.
+pub(super) fn begin_upkeep(root: &Path) {
+    let layers = FsCacheLayers { root: root.to_owned() };
+    // Nobody asked for it: `isobox cache prune` says what stands in the way.
+    std::thread::spawn(move || layers.evict_unused().unwrap_or_default());
 }
 
 /// Names of directories, as isobox makes them.

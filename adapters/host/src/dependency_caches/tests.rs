@@ -8,6 +8,7 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant, SystemTime};
 use tempfile::TempDir;
 
 const KEPT: CacheForm = CacheForm::Kept(OverlayKind::Unprivileged);
@@ -310,6 +311,27 @@ fn a_layer_is_taken_and_listed_while_another_removes_layers() {
         lent.into_iter().for_each(|lent| lent.unwrap());
         listing.join().unwrap().into_iter().for_each(|listed| drop(listed.unwrap()));
     });
+}
+
+#[test]
+fn a_layer_that_nobody_used_for_long_goes_when_another_is_taken() {
+    let host = Host::new();
+    let lend = |project: &str| host.lend(project, &[DependencyCache::Npm], KEPT).unwrap();
+    let [old, recent, held] = ["/old/.git", "/recent/.git", "/held/.git"].map(lend);
+    let layer = |lent: &Lent| lent.layers[0].overlay.place.ancestors().nth(3).unwrap().to_owned();
+    let layers = [&old, &recent, &held].map(layer);
+    for (layer, days) in layers.iter().zip([31, 29, 31]) {
+        let used = SystemTime::now() - Duration::from_secs(days * 24 * 60 * 60);
+        fs::File::options().write(true).open(layer.join("used")).unwrap().set_modified(used).unwrap();
+    }
+    drop((old, recent));
+    drop(lend("/app/.git"));
+    let started = Instant::now();
+    while layers[0].exists() && started.elapsed() < Duration::from_secs(20) {
+        std::thread::yield_now();
+    }
+    assert_eq!(layers.map(|layer| layer.exists()), [false, true, true]);
+    drop(held);
 }
 
 #[test]
