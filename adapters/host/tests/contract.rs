@@ -1,22 +1,28 @@
 //! The adapters of this crate keep what every adapter of their ports keeps.
 
-use isobox_domain::policy::ProjectPolicy;
+use isobox_domain::policy::{DependencyCache, ProjectPolicy};
 use isobox_host::{
-    Directories, FsAuditKeys, FsPolicyPins, FsProjectFiles, InstallationProbe, POLICY_PATH, PathUpdateTargets,
-    PolicyAskedProbe, PolicyTrustProbe, RandomTaskIds, ReadPaths, SystemClock, SystemStopwatch, YamlPolicySource,
-    YamlUserPolicy,
+    Directories, FsAuditKeys, FsCacheLayers, FsDependencyCaches, FsPolicyPins, FsProjectFiles, InstallationProbe,
+    POLICY_PATH, PathUpdateTargets, PolicyAskedProbe, PolicyTrustProbe, RandomTaskIds, ReadPaths, SystemClock,
+    SystemStopwatch, YamlPolicySource, YamlUserPolicy,
 };
 use isobox_ports::contract::audit_keys::{self, AuditKeysFixture};
+use isobox_ports::contract::cache_layers::{self, CacheLayersFixture};
+use isobox_ports::contract::dependency_caches::{self, DependencyCachesFixture};
 use isobox_ports::contract::host_probe::{self, Looked};
 use isobox_ports::contract::machine::{clock_cases, stopwatch_cases, task_ids_cases};
 use isobox_ports::contract::policy_pins::{self, Damage, PinsFixture};
 use isobox_ports::contract::policy_source::{self, InPlace};
 use isobox_ports::contract::project_files::{self, LinkTarget, Project};
 use isobox_ports::contract::update_targets::{self, UpdateTargetsFixture};
-use isobox_ports::{AuditKeys, PolicyError, PolicyPins, ProjectFiles, UpdateTargets};
+use isobox_ports::{
+    AuditKeys, CacheForm, CacheLayers, DependencyCaches, HiddenInCaches, Lent, OverlayKind, PolicyError, PolicyPins,
+    ProjectFiles, UpdateTargets,
+};
 use libtest_mimic::Arguments;
+use std::cell::RefCell;
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, Permissions};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -269,6 +275,80 @@ impl AuditKeysFixture for Keys {
     }
 }
 
+/// A user with caches of package managers, and nothing lent yet.
+struct User {
+    directory: TempDir,
+    layers: FsCacheLayers,
+    held: RefCell<Vec<Lent>>,
+}
+
+impl User {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        for file in [
+            ".cargo/credentials.toml",
+            ".cargo/registry/cache/a.crate",
+            ".cargo/git/db/a-1/HEAD",
+            ".npmrc",
+            ".npm/_cacache/index-v5/x",
+            "go/pkg/mod/cache/vcs/1/config",
+        ] {
+            let path = directory.path().join("home").join(file);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("directories are made");
+            fs::write(path, "x").expect("write");
+        }
+        let layers = FsCacheLayers::new(&directory.path().join("cache"));
+        Self { directory, layers, held: RefCell::default() }
+    }
+
+    fn home(&self) -> PathBuf {
+        self.directory.path().canonicalize().expect("it is there").join("home")
+    }
+
+    fn lend(&self, project: &Path) -> Lent {
+        let form = CacheForm::Kept(OverlayKind::Unprivileged);
+        self.caches(project).lend(&[DependencyCache::Npm], form, &HiddenInCaches::default()).expect("it is lent")
+    }
+}
+
+impl CacheLayersFixture for User {
+    fn layers(&self) -> &dyn CacheLayers {
+        &self.layers
+    }
+
+    fn write(&self, project: &Path) {
+        let upper = self.lend(project).layers[0].overlay.upper();
+        fs::create_dir(upper.join("closed")).expect("a directory");
+        fs::write(upper.join("closed/file"), [1; 10_000]).expect("write");
+        symlink(self.home(), upper.join("closed/link")).expect("a link");
+        fs::set_permissions(upper.join("closed"), Permissions::from_mode(0o000)).expect("it is closed");
+    }
+
+    fn hold(&self, project: &Path) {
+        self.held.borrow_mut().push(self.lend(project));
+    }
+
+    fn let_go(&self) {
+        self.held.borrow_mut().clear();
+    }
+
+    fn remains(&self) -> usize {
+        fs::read_dir(self.directory.path().join("cache/dependencies")).expect("it is there").count()
+    }
+}
+
+impl DependencyCachesFixture for User {
+    fn caches(&self, project: &Path) -> Box<dyn DependencyCaches + '_> {
+        let (home, cache) = (self.home(), self.directory.path().join("cache"));
+        let paths = ReadPaths::new(Some(&home), &[]);
+        Box::new(FsDependencyCaches::new(Some(&cache), project, Some(&home), paths, &|_| None))
+    }
+
+    fn on_host(&self, below_home: &str) -> PathBuf {
+        self.home().join(below_home)
+    }
+}
+
 fn main() -> ExitCode {
     let mut trials = policy_source::cases("yaml", load);
     trials.extend(clock_cases("system", || SystemClock));
@@ -278,6 +358,8 @@ fn main() -> ExitCode {
     trials.extend(audit_keys::cases("private_files", Keys::new));
     trials.extend(project_files::cases("handles", Folder::new));
     trials.extend(update_targets::cases("path", Machine::new));
+    trials.extend(cache_layers::cases("directories", User::new));
+    trials.extend(dependency_caches::cases("directories", User::new));
     trials.extend(host_probe::cases("installation", installation));
     trials.extend(host_probe::cases("policy", policy));
     trials.extend(host_probe::cases("policy_trust", policy_trust));

@@ -3,8 +3,10 @@
 pub mod archiver;
 pub mod attempts;
 pub mod audit_keys;
+pub mod cache_layers;
 pub mod collector;
 pub mod compactor;
+pub mod dependency_caches;
 pub mod export_files;
 pub mod exports;
 pub mod host_probe;
