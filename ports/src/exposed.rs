@@ -24,8 +24,8 @@ pub enum Place {
     BelowHome(PathBuf),
 }
 
-/// What a workload may do with what is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a workload may do with what is shown. What comes later here is more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {
     /// Read. Whoever listens on a socket can be talked to.
     ReadOnly,

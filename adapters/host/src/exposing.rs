@@ -87,9 +87,7 @@ impl Exposing<'_> {
         for input in &asked.reuse_inputs {
             self.add(input, &asked.files.unsafe_shown, variable, &mut exposed)?;
         }
-        // What lies in something else comes after it: its place is there by then.
-        exposed.shown.sort_by(|one, other| one.source.cmp(&other.source));
-        exposed.shown.dedup();
+        exposed.shown = each_once(exposed.shown);
         let ruled = self.ruled(asked, &exposed.shown);
         drop_hidden(&mut exposed, &ruled);
         exposed.hidden = self.hidden(asked, ruled, &exposed.shown);
@@ -256,6 +254,25 @@ fn without_links(glob: &Glob) -> Option<Glob> {
     Some(glob.moved(directories, canonical.as_os_str().as_bytes()))
 }
 
+/// Each source once, with all that its rules say together: where it appears, and the most that may be done with it. What lies in
+/// something else comes after it: its place is there by then.
+fn each_once(mut shown: Vec<Shown>) -> Vec<Shown> {
+    shown.sort_by(|one, other| one.source.cmp(&other.source));
+    let mut once: Vec<Shown> = Vec::new();
+    for shown in shown {
+        match once.last_mut().filter(|last| last.source == shown.source) {
+            Some(last) => {
+                last.access = last.access.max(shown.access);
+                let further = shown.places.into_iter().filter(|place| !last.places.contains(place));
+                let further: Vec<Place> = further.collect();
+                last.places.extend(further);
+            }
+            None => once.push(shown),
+        }
+    }
+    once
+}
+
 fn value_of(input: &ReuseInput, variable: &dyn Fn(&str) -> Option<Vec<u8>>) -> Result<Vec<u8>, ExposingError> {
     let name = input.value.as_str();
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -272,4 +289,30 @@ fn value_of(input: &ReuseInput, variable: &dyn Fn(&str) -> Option<Vec<u8>>) -> R
 
 fn refused(input: &ReuseInput, reason: String, hint: Option<&'static str>) -> ExposingError {
     ExposingError::Input { input: format!("{}={}", input.kind.name(), Escaped(input.value.as_bytes())), reason, hint }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made_up_host::Host;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn what_several_rules_name_is_shown_once_with_all_that_they_say() {
+        let host = Host::with(&["home/state", "home/other"]);
+        symlink(host.path("home/state"), host.path("home/link")).unwrap();
+        let [state, other, link] = ["state", "other", "link"].map(|name| host.path("home").join(name));
+        let bytes = |path: &Path| path.as_os_str().as_bytes().to_vec();
+        let input =
+            |path: &Path| ReuseInput { kind: ReuseKind::Path, value: format!("{}:rw", path.display()), digest: None };
+        let rule = |path: &Path, changes| WriteRule { path: bytes(path), changes };
+        let mut asked = SandboxPolicy { read: vec![bytes(&state), bytes(&other)], ..SandboxPolicy::default() };
+        asked.files.write = vec![rule(&state, CopyChanges::Captured), rule(&state, CopyChanges::Discarded)];
+        asked.reuse_inputs = vec![input(&link), input(&state)];
+        let paths = ReadPaths::new(Some(&host.path("home")), &[]);
+        let exposed = Exposing { paths: &paths, caller_path: b"" }.resolve(&mut asked, &|_| None).unwrap();
+        let found: Vec<_> = exposed.shown.iter().map(|shown| (shown.source.clone(), shown.access)).collect();
+        assert_eq!(found, [(other, Access::ReadOnly), (state, Access::Captured)]);
+        assert!(exposed.shown[1].places.contains(&Place::At(link)), "{:?}", exposed.shown[1].places);
+    }
 }
