@@ -167,9 +167,12 @@ impl From<RepositoryError> for Failure {
 
 impl From<PrivateCopyError> for Failure {
     fn from(error: PrivateCopyError) -> Self {
-        Self::new(FailureKind::General, error.to_string()).because(error.source).with_hint(
-            "name the smallest directory that will do, or leave what is in the way out of `filesystem.write`",
-        )
+        let failure = Self::new(FailureKind::General, error.to_string());
+        match error {
+            PrivateCopyError::Refused { source, hint, .. } => failure.because(source).with_hint(hint),
+            PrivateCopyError::Full { .. } => failure.with_hint("free some space on that disk, then try again"),
+            PrivateCopyError::Io { source, .. } => failure.because(source),
+        }
     }
 }
 

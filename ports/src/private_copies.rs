@@ -4,13 +4,33 @@ use crate::{CaptureSink, Cause, Exposed};
 
 /// A failure around private copies.
 #[derive(Debug, thiserror::Error)]
-#[error("{operation}")]
-pub struct PrivateCopyError {
-    /// What was being done, to what.
-    pub operation: String,
-    /// Why it did not work.
-    #[source]
-    pub source: Cause,
+pub enum PrivateCopyError {
+    /// Something that is to be copied cannot be.
+    #[error("{operation}")]
+    Refused {
+        /// What was being done, to what.
+        operation: String,
+        /// What stands in the way.
+        #[source]
+        source: Cause,
+        /// What to do about it.
+        hint: &'static str,
+    },
+    /// The disk that copies lie on has no room.
+    #[error("{operation}: no space left on the disk of private copies")]
+    Full {
+        /// What was being done, to what.
+        operation: String,
+    },
+    /// Something else failed.
+    #[error("{operation}")]
+    Io {
+        /// What was being done, to what.
+        operation: String,
+        /// Why it did not work.
+        #[source]
+        source: Cause,
+    },
 }
 
 /// Private copies of host files, one set for an attempt.

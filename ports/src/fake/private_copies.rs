@@ -52,7 +52,7 @@ impl PrivateCopies for NamedCopies {
     fn capture(&self, _: &[u8], _: &mut dyn CaptureSink) -> Result<(), PrivateCopyError> {
         match self.is_broken.load(Ordering::Relaxed) {
             false => Ok(()),
-            true => Err(PrivateCopyError { operation: "read a copy".to_owned(), source: "it is gone".into() }),
+            true => Err(PrivateCopyError::Io { operation: "read a copy".to_owned(), source: "it is gone".into() }),
         }
     }
 

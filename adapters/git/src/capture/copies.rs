@@ -42,9 +42,13 @@ impl Part {
 
 const DIRECTORY: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
 
-/// Whoever owns a copy may look into it, whatever the workload made of its modes. What fails shows when it is opened.
-fn make_accessible(around: impl AsFd, name: &[u8]) {
-    fchmodat(around, name, Mode::S_IRWXU, FchmodatFlags::NoFollowSymlink).ok();
+/// Whoever owns a copy may look into it, whatever the workload made of its modes: gives the owner `wanted` as well.
+fn make_accessible(around: impl AsFd, name: &[u8], seen: &Seen, wanted: Mode) -> Result<(), Errno> {
+    let mode = Mode::from_bits_truncate(seen.stat.mode & 0o777);
+    if mode.contains(wanted) {
+        return Ok(());
+    }
+    fchmodat(around, name, mode | wanted, FchmodatFlags::NoFollowSymlink)
 }
 
 fn joined(directory: &[u8], below: &[u8]) -> Vec<u8> {
@@ -95,8 +99,8 @@ impl<'a> Telling<'a> {
             (Part::Itself, Some(seen)) if seen.kind() == Kind::Directory => self.directory(host_path).map(drop),
             (Part::Itself, Some(seen)) => self.thing(Found { path: host_path.to_vec(), name, directory: around, seen }),
             (Part::Inside, seen) => {
-                if seen.is_some_and(|seen| seen.kind() == Kind::Directory) {
-                    make_accessible(&*around, name);
+                if let Some(seen) = seen.filter(|seen| seen.kind() == Kind::Directory) {
+                    make_accessible(&*around, name, &seen, Mode::S_IRWXU).map_err(failed)?;
                     let root = beneath::open_directory(&*around, name).map_err(failed)?;
                     self.inside(root, host_path, failed)?;
                 }
@@ -122,8 +126,8 @@ impl<'a> Telling<'a> {
                         Err(errno) => self.lose(&full, errno)?,
                         Ok(seen) if seen.kind() == Kind::Directory => {
                             let was_there = self.directory(&full)?;
-                            make_accessible(&*directory, name);
-                            match descent.open(name) {
+                            let accessible = make_accessible(&*directory, name, &seen, Mode::S_IRWXU);
+                            match accessible.and_then(|()| descent.open(name)) {
                                 Err(errno) => self.lose(&full, errno)?,
                                 Ok(opened) if opened.listing.is_empty && !was_there => {
                                     self.leave(full, NotCapturedReason::EmptyDirectory)?;
@@ -207,11 +211,12 @@ impl<'a> Telling<'a> {
             Ok(path) => path,
             Err(error) => return Ok(Err(NotCapturedReason::UnsupportedName(error.to_string()))),
         };
-        let mode = seen.stat.mode;
-        if seen.kind() == Kind::File && mode & 0o400 == 0 {
-            let readable = Mode::from_bits_truncate(mode & 0o777 | 0o400);
-            fchmodat(&*directory, name, readable, FchmodatFlags::NoFollowSymlink).ok();
-            seen = beneath::look(&*directory, name).unwrap_or(seen);
+        if seen.kind() == Kind::File {
+            let accessible = make_accessible(&*directory, name, &seen, Mode::S_IRUSR);
+            seen = match accessible.and_then(|()| beneath::look(&*directory, name)) {
+                Ok(seen) => seen,
+                Err(errno) => return Ok(Err(unreadable(errno))),
+            };
         }
         let entry = Entry { path, directory, seen, base: None, submodule: None };
         let mut content = match Content::open(&entry, &mut self.holes_left) {

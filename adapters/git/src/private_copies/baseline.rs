@@ -122,19 +122,23 @@ pub(super) fn relative(host_path: &[u8]) -> &[u8] {
 }
 
 /// Git's name of a blob of `length` bytes, and isobox's own.
-pub(crate) fn hashed(length: u64, mut content: impl Read) -> io::Result<(GitOid, ContentRef)> {
-    let (mut git, mut own, mut read) = (oid::blob_hasher(Kind::Sha1, length), blake3::Hasher::new(), 0_u64);
-    let mut buffer = vec![0; 64 * 1024];
-    loop {
-        match content.read(&mut buffer)? {
-            0 => break,
-            count => {
-                git.update(&buffer[..count]);
-                own.update(&buffer[..count]);
-                read += count as u64;
-            }
-        }
-    }
+pub(crate) fn hashed(length: u64, content: impl Read) -> io::Result<(GitOid, ContentRef)> {
+    let (mut git, mut own) = (oid::blob_hasher(Kind::Sha1, length), Hashed { content, hasher: blake3::Hasher::new() });
+    let length = oid::hash_all(&mut git, &mut own)?;
     let git = git.try_finalize().map_err(io::Error::other)?;
-    Ok((oid::from_gix(&git), ContentRef { id: ContentId::new(*own.finalize().as_bytes()), length: read }))
+    Ok((oid::from_gix(&git), ContentRef { id: ContentId::new(*own.hasher.finalize().as_bytes()), length }))
+}
+
+/// What is read, hashed on the way.
+struct Hashed<R> {
+    content: R,
+    hasher: blake3::Hasher,
+}
+
+impl<R: Read> Read for Hashed<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.content.read(buffer)?;
+        self.hasher.update(&buffer[..count]);
+        Ok(count)
+    }
 }

@@ -18,6 +18,9 @@ use std::path::{Component, Path, PathBuf};
 const MOST_ENTRIES: usize = 200_000;
 const MOST_BYTES: u64 = 2 << 30;
 
+/// What to do about something that cannot be copied.
+const SMALLER: &str = "name the smallest directory that will do, or leave what is in the way out of `filesystem.write`";
+
 /// Copies for one attempt.
 pub(super) struct Copying {
     /// Host paths that no copy has, links resolved.
@@ -68,7 +71,14 @@ impl Copying {
         if self.hidden.contains(source) {
             return Ok(());
         }
-        let failed = || failed(format!("copy {}", Escaped::path(source)));
+        let failed = || {
+            |error: io::Error| match failed(format!("copy {}", Escaped::path(source)))(error) {
+                PrivateCopyError::Io { operation, source } => {
+                    PrivateCopyError::Refused { operation, source, hint: SMALLER }
+                }
+                other => other,
+            }
+        };
         let too_much =
             |what: &str| failed()(io::Error::other(format!("all that the workload may write has more than {what}")));
         self.left_entries = self.left_entries.checked_sub(1).ok_or_else(|| too_much("200000 entries"))?;

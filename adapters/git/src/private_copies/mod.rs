@@ -84,7 +84,7 @@ impl PrivateCopies for FsPrivateCopies {
         for (part, (path, number)) in parts {
             let name = Path::new(OsStr::from_bytes(path)).file_name().unwrap_or(OsStr::new(NAMELESS));
             let copy = place.join(number.to_string()).join(name);
-            telling.tell(part, &copy, path).map_err(|error| PrivateCopyError {
+            telling.tell(part, &copy, path).map_err(|error| PrivateCopyError::Io {
                 operation: format!("capture what changed in the copy of /{}", Escaped(path)),
                 source: error.into(),
             })?;
@@ -125,7 +125,11 @@ fn make(root: &Path, place: &Path, exposed: &mut Exposed) -> Result<(), PrivateC
     for inner in &captured {
         if let Some(outer) = captured.iter().find(|outer| inner != *outer && inner.starts_with(outer)) {
             let why = format!("{} lies in {}, which is captured as well", Escaped::path(inner), Escaped::path(outer));
-            return Err(failed(format!("capture a copy of {}", Escaped::path(inner)))(io::Error::other(why)));
+            return Err(PrivateCopyError::Refused {
+                operation: format!("capture a copy of {}", Escaped::path(inner)),
+                source: why.into(),
+                hint: "leave the inner one out of `filesystem.write`: it is captured with the outer one",
+            });
         }
     }
     let mut baseline = Baseline::default();
@@ -151,7 +155,10 @@ fn make(root: &Path, place: &Path, exposed: &mut Exposed) -> Result<(), PrivateC
 }
 
 fn failed(operation: String) -> impl FnOnce(io::Error) -> PrivateCopyError {
-    move |source| PrivateCopyError { operation, source: source.into() }
+    move |source| match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => PrivateCopyError::Full { operation },
+        _ => PrivateCopyError::Io { operation, source: source.into() },
+    }
 }
 
 #[cfg(test)]
@@ -344,7 +351,9 @@ mod tests {
         let mut exposed = stand.exposed(&["one"], &[]);
         let error = stand.copies.make(&stand.copies.reserve().unwrap(), &mut exposed).unwrap_err();
         assert_eq!(error.to_string(), format!("copy {}", stand.path("one/large").display()));
-        assert!(error.source.to_string().contains("2 GiB"), "{}", error.source);
+        let PrivateCopyError::Refused { source, hint, .. } = error else { panic!("another failure: {error:?}") };
+        assert!(source.to_string().contains("2 GiB"), "{source}");
+        assert!(hint.contains("smallest directory"), "{hint}");
         assert_eq!(stand.left(), 0);
     }
 
