@@ -145,6 +145,13 @@ impl<'o> Merger<'_, 'o> {
     /// The content is that of HEAD, the executable bit that of the Task.
     fn take_ours(&mut self, change: &Change, ours: Option<Entry>, mode: Mode) -> io::Result<()> {
         let Some(entry) = ours else { return Ok(()) };
+        if self.sides.is_too_long(entry)? {
+            self.conflict(
+                change,
+                "the task changed its executable bit and the repository its content, longer than 4 MiB",
+            );
+            return Ok(());
+        }
         let bytes = self.sides.checked_out(&change.path, entry)?;
         let content = self.merged.spool.add(&bytes)?;
         self.merged.tally.merged += 1;

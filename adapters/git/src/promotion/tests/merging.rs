@@ -2,13 +2,19 @@
 
 use super::fixture::{ChangeSet, Fixture, write};
 use isobox_domain::change::Mode;
+use isobox_domain::git_oid::GitOid;
 use isobox_domain::promotion::OnConflict;
 use isobox_ports::{ApplyError, MergeRequest, TrustedRepository};
 
 /// The conflicts of merging a Change Set into HEAD, which was its base.
 fn conflicts(fixture: &Fixture, set: &ChangeSet) -> Vec<String> {
+    let (base, _) = fixture.repository().head().expect("a commit");
+    conflicts_since(fixture, base, set)
+}
+
+/// The same with another base.
+fn conflicts_since(fixture: &Fixture, base: GitOid, set: &ChangeSet) -> Vec<String> {
     let repository = fixture.repository();
-    let (base, _) = repository.head().expect("a commit");
     let request = MergeRequest { base: &base, on_conflict: OnConflict::Refuse, label: "task" };
     let mut promotion = repository.begin_promotion().expect("the lock");
     match promotion.merge(set.lines(), set, &request).map(drop) {
@@ -43,4 +49,42 @@ fn what_an_unfinished_merge_of_the_user_has_in_conflict_is_not_touched() {
     fixture.git(&["read-tree", "-m", "first", "main", "other"]);
     let why = "an unfinished merge in the repository has it in conflict";
     assert_eq!(conflicts(&fixture, &set), [format!("both: {why}"), format!("gone-here: {why}")]);
+}
+
+/// Commits another content of a file; what HEAD was before.
+fn meanwhile(fixture: &Fixture, path: &str, mode: Mode, content: &[u8]) -> GitOid {
+    let (base, _) = fixture.repository().head().expect("a commit");
+    write(&fixture.root().join(path), mode, content);
+    fixture.git(&["commit", "-q", "-a", "-m", "meanwhile"]);
+    base
+}
+
+#[test]
+fn a_long_file_of_which_the_task_changed_the_mode_alone_is_not_read_into_memory() {
+    for (length, expected) in [(1 << 20, 0), (5 << 20, 1)] {
+        let fixture = Fixture::new(&[(b"script", Mode::File, b"first\n")]);
+        let base = meanwhile(&fixture, "script", Mode::File, &vec![b'x'; length]);
+        let mut set = ChangeSet::default();
+        set.delete(b"script", Mode::File, b"first\n").add(b"script", Mode::Executable, b"first\n");
+        let found = conflicts_since(&fixture, base, &set);
+        assert_eq!(found.len(), expected, "{found:?}");
+        assert!(found.iter().all(|why| why.ends_with("longer than 4 MiB")), "{found:?}");
+    }
+}
+
+#[test]
+fn the_driver_that_the_configuration_names_for_all_files_is_heard() {
+    let fixture =
+        Fixture::new(&[(b"plain", Mode::File, b"first\n"), (b".gitattributes", Mode::File, b"marked merge\n")]);
+    let base = meanwhile(&fixture, "plain", Mode::File, b"first\nours\n");
+    let mut set = ChangeSet::default();
+    set.delete(b"plain", Mode::File, b"first\n").add(b"plain", Mode::File, b"first\ntheirs\n");
+    assert_eq!(conflicts_since(&fixture, base, &set), ["plain: both changed the same lines"]);
+    fixture.git(&["config", "merge.default", "union"]);
+    assert_eq!(conflicts_since(&fixture, base, &set), [""; 0]);
+    fixture.git(&["config", "merge.default", "binary"]);
+    assert_eq!(
+        conflicts_since(&fixture, base, &set),
+        ["plain: both changed it, and its attributes say not to merge it"]
+    );
 }

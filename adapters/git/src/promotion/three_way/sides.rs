@@ -127,11 +127,18 @@ impl<'a> Sides<'a> {
         Ok(Ok(Whole { base, ours, theirs }))
     }
 
+    /// Whether a file of HEAD is too long to be held in memory.
+    pub(super) fn is_too_long(&self, entry: Entry) -> io::Result<bool> {
+        is_too_long(self.git, entry.id)
+    }
+
     /// How the file is to be merged.
     pub(super) fn driver(&mut self, path: &RepoPath) -> io::Result<Driver> {
-        let style = self.git.config_snapshot().string("merge.conflictStyle");
+        let drivers = self.git.config_snapshot();
+        let style = drivers.string("merge.conflictStyle");
         let mut driver = Driver {
-            kind: DriverKind::Text,
+            // What no attribute is about. See gitattributes(5).
+            kind: drivers.string("merge.default").map_or(DriverKind::Text, |name| kind_of(name.as_bstr(), &drivers)),
             style: match style.as_deref().map(|style| style.as_bytes()) {
                 Some(b"diff3") => ConflictStyle::Diff3,
                 Some(b"zdiff3") => ConflictStyle::ZealousDiff3,
@@ -139,7 +146,6 @@ impl<'a> Sides<'a> {
             },
             marker_size: MARKER_SIZE,
         };
-        let drivers = self.git.config_snapshot();
         let (stack, found) = self.attributes()?;
         stack.at_entry(path.as_bytes().as_bstr(), None).map_err(io::Error::other)?.matching_attributes(found);
         for attribute in found.iter_selected().map(|found| found.assignment) {
@@ -148,6 +154,7 @@ impl<'a> Sides<'a> {
                     let size = size.as_bstr().to_str().ok().and_then(|size| size.parse().ok());
                     driver.marker_size = size.unwrap_or(MARKER_SIZE);
                 }
+                ("merge", StateRef::Set) => driver.kind = DriverKind::Text,
                 ("merge", StateRef::Unset) => driver.kind = DriverKind::Binary,
                 ("merge", StateRef::Value(name)) => driver.kind = kind_of(name.as_bstr(), &drivers),
                 _ => {}
@@ -213,10 +220,14 @@ impl Theirs<'_> {
 
 /// The bytes of a blob; `None` if there are too many.
 fn blob(git: &gix::Repository, id: gix::ObjectId) -> io::Result<Option<Vec<u8>>> {
-    if git.find_header(id).map_err(io::Error::other)?.size() > LONGEST {
+    if is_too_long(git, id)? {
         return Ok(None);
     }
     Ok(Some(git.find_blob(id).map_err(io::Error::other)?.detach().data))
+}
+
+fn is_too_long(git: &gix::Repository, id: gix::ObjectId) -> io::Result<bool> {
+    Ok(git.find_header(id).map_err(io::Error::other)?.size() > LONGEST)
 }
 
 fn kind_of(name: &gix::bstr::BStr, drivers: &gix::config::Snapshot<'_>) -> DriverKind {
