@@ -28,7 +28,7 @@ pub use exposing::{Exposing, ExposingError};
 pub use installation::InstallationProbe;
 pub use mask_key::MaskKey;
 pub use policy::{
-    LONGEST_POLICY_BYTES, POLICY_PATH, PolicyAskedProbe, PolicyProblem, PolicyTrustProbe, Preset, YamlPolicySource,
+    LONGEST_POLICY_BYTES, POLICY_PATH, PolicyAskedProbe, PolicyProblem, PolicyTrustProbe, YamlPolicySource,
     YamlUserPolicy, default_policy_text, parse_policy, policy_presets, policy_schema,
 };
 pub use policy_pins::FsPolicyPins;

@@ -14,7 +14,6 @@ mod trust_probe;
 mod user;
 
 pub use asked_probe::PolicyAskedProbe;
-pub use presets::Preset;
 pub use source::YamlPolicySource;
 pub use trust_probe::PolicyTrustProbe;
 pub use user::YamlUserPolicy;
@@ -23,7 +22,7 @@ use schema::{FileKind, Parsed};
 
 use isobox_domain::escape::Escaped;
 use isobox_domain::policy::ProjectPolicy;
-use isobox_ports::Position;
+use isobox_ports::{PolicyPreset, Position};
 
 /// Where the policy lies in a project.
 pub const POLICY_PATH: &str = ".isobox/config.yaml";
@@ -85,7 +84,7 @@ pub fn parse_policy(bytes: &[u8]) -> Result<ProjectPolicy, PolicyProblem> {
 }
 
 /// The policies that come with isobox.
-pub const fn policy_presets() -> &'static [Preset] {
+pub const fn policy_presets() -> &'static [PolicyPreset] {
     &presets::PRESETS
 }
 

@@ -9,7 +9,7 @@ use isobox_git::GixRepository;
 use isobox_host::{
     Directories, Exposing, FsDependencyCaches, FsPolicyPins, MaskKey, ReadPaths, YamlPolicySource, YamlUserPolicy,
 };
-use isobox_ports::{Exposed, PolicyPins, PolicySource};
+use isobox_ports::{Exposed, PolicyPins, PolicyPreset, PolicySource};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -145,7 +145,7 @@ pub(super) fn exposable(directories: &Directories, repository: &GixRepository, l
 }
 
 /// The policies that come with isobox.
-pub(crate) const fn policy_presets() -> &'static [isobox_host::Preset] {
+pub(crate) const fn policy_presets() -> &'static [PolicyPreset] {
     isobox_host::policy_presets()
 }
 

@@ -2,9 +2,10 @@
 
 use super::PolicyProblem;
 use super::field::{Field, Read};
-use super::presets::{PRESETS, Preset};
+use super::presets::{self, PRESETS};
 use super::suggestion::nearest;
 use super::tree::shown;
+use isobox_ports::PolicyPreset;
 
 /// The value for nothing.
 const NOTHING: &str = "none";
@@ -13,7 +14,7 @@ const NOTHING: &str = "none";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Extends {
     /// A policy that comes with isobox.
-    Preset(Preset),
+    Preset(PolicyPreset),
     /// A file, by its path below the directory of the policy.
     File(String),
 }
@@ -24,7 +25,7 @@ pub(super) fn read(field: &Field<'_>) -> Read<Option<Extends>> {
     if text == NOTHING {
         return Ok(None);
     }
-    if let Some(preset) = Preset::find(text) {
+    if let Some(preset) = presets::find(text) {
         return Ok(Some(Extends::Preset(preset)));
     }
     match text.strip_prefix("./") {
