@@ -151,6 +151,17 @@ impl Limits {
         Limit::ALL.into_iter().filter_map(move |limit| Some((limit, values[limit as usize]?)))
     }
 
+    /// What is in force of them: what a backend reports of those that are its own to keep, and the one that isobox itself keeps,
+    /// whatever the backend.
+    pub fn in_force(&self, mut of_backend: Vec<LimitReport>) -> Vec<LimitReport> {
+        let output = self.of(Limit::Output);
+        of_backend.extend(
+            output.map(|bytes| LimitReport::by(Limit::Output, bytes, "isobox keeps no more, and counts the rest")),
+        );
+        of_backend.sort_by_key(|report| report.limit);
+        of_backend
+    }
+
     /// Lowers each limit to that of `ceiling`; which ones were higher.
     pub fn lower(&mut self, ceiling: &Self) -> Vec<Limit> {
         let is_higher = |&(limit, most): &(Limit, u64)| self.of(limit).is_none_or(|asked| asked > most);

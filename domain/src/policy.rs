@@ -332,14 +332,18 @@ impl EffectivePolicy {
     pub fn unmet_limits(&self) -> Option<Unmet> {
         let required = self.asked.require.as_slice().iter().filter_map(|required| {
             let enforcement = match required {
-                Requirement::Control(Control::Limits) => {
-                    &self.controls.iter().find(|report| report.control == Control::Limits)?.enforcement
-                }
+                Requirement::Control(Control::Limits) => self
+                    .controls
+                    .iter()
+                    .find(|report| report.control == Control::Limits)
+                    .map(|report| &report.enforcement),
                 Requirement::Control(_) => return None,
-                // One that nothing is said of here is kept elsewhere.
-                Requirement::Limit(limit) => &self.limits.iter().find(|report| report.limit == *limit)?.enforcement,
+                Requirement::Limit(limit) => {
+                    self.limits.iter().find(|report| report.limit == *limit).map(|report| &report.enforcement)
+                }
             };
-            Some(Unmet { backend: self.backend, requirement: *required, enforcement: enforcement.clone() })
+            let enforcement = enforcement.cloned().unwrap_or_else(requirement::unsaid);
+            Some(Unmet { backend: self.backend, requirement: *required, enforcement })
         });
         required.into_iter().find(|required| !required.enforcement.is_enforced())
     }

@@ -93,16 +93,21 @@ impl fmt::Display for Unmet {
 
 /// What of `asked.require` the backend does not wholly enforce under `asked`.
 pub(super) fn unmet(asked: &SandboxPolicy, backend: &Capabilities) -> Vec<Unmet> {
-    let of = |requirement: &Requirement| Unmet {
-        backend: backend.backend,
-        requirement: *requirement,
-        enforcement: enforcement(*requirement, asked, backend),
+    let of = |requirement: &Requirement| {
+        let enforcement = enforcement(*requirement, asked, backend)?;
+        Some(Unmet { backend: backend.backend, requirement: *requirement, enforcement })
     };
-    let required = asked.require.as_slice().iter().map(of);
+    let required = asked.require.as_slice().iter().filter_map(of);
     required.filter(|required| !required.enforcement.is_enforced()).collect()
 }
 
-fn enforcement(requirement: Requirement, asked: &SandboxPolicy, backend: &Capabilities) -> Enforcement {
+/// What is said of something of which nobody says that it is enforced.
+pub(super) fn unsaid() -> Enforcement {
+    Enforcement::NotEnforced { reason: "the runtime backend says nothing about it".to_owned() }
+}
+
+/// What is known of the enforcement; `None` where nobody has found it out yet.
+fn enforcement(requirement: Requirement, asked: &SandboxPolicy, backend: &Capabilities) -> Option<Enforcement> {
     let not = |reason: &str| Enforcement::NotEnforced { reason: reason.to_owned() };
     let found = match requirement {
         Requirement::Control(control) => {
@@ -110,22 +115,21 @@ fn enforcement(requirement: Requirement, asked: &SandboxPolicy, backend: &Capabi
             report.map(|report| super::resolve::under_policy(report, asked).enforcement)
         }
         Requirement::Limit(limit) if asked.limits.of(limit).is_none() => Some(not("the policy sets no such limit")),
-        // Whoever starts something under this policy has found it out, and looks once more when it is in force.
-        Requirement::Limit(_) if backend.limits.is_empty() => {
-            Some(Enforcement::Enforced { mechanism: "what is found out before the start".to_owned() })
-        }
+        // Whoever starts something under this policy finds it out, and looks once more when it is in force.
+        Requirement::Limit(_) if backend.limits.is_empty() => return None,
         Requirement::Limit(limit) => {
             let report = backend.limits.iter().find(|report| report.limit == limit);
             report.map(|report| report.enforcement.clone())
         }
     };
-    found.unwrap_or_else(|| not("the runtime backend says nothing about it"))
+    Some(found.unwrap_or_else(unsaid))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limit::LimitReport;
+    use crate::limit::{LimitReport, Limits};
+    use crate::policy::EffectivePolicy;
 
     #[test]
     fn a_limit_that_is_required_has_to_be_set_and_to_hold() {
@@ -141,8 +145,26 @@ mod tests {
         assert_eq!(unmet(&asked, &held), []);
         let not = backend(LimitReport::not(Limit::Memory, 1 << 30, "no group"));
         assert_eq!(reason(unmet(&asked, &not)), ["`memory` is not enforced: no group"]);
+        // What nobody has found out is neither.
+        let unknown = Capabilities { limits: Vec::new(), ..held.clone() };
+        assert_eq!(unmet(&asked, &unknown), []);
+        assert_eq!(enforcement(Requirement::Limit(Limit::Memory), &asked, &unknown), None);
         // The control of that name is not the limit.
         assert_eq!(of(&["processes", "limits.processes"]).as_slice().len(), 2);
+    }
+
+    #[test]
+    fn a_limit_that_nobody_says_is_in_force_is_not_met() {
+        let limits = Limits::NONE.with(Limit::Memory, Some(1 << 30)).with(Limit::Output, Some(1 << 20));
+        let asked = SandboxPolicy { require: of(&["memory", "output"]), limits, ..SandboxPolicy::default() };
+        let (backend, controls, limitations) = (BackendName::Host, Vec::new(), Vec::new());
+        let nothing = Capabilities { backend, unavailable: None, controls, limitations, limits: Vec::new() };
+        let policy = EffectivePolicy::claimed(asked, nothing);
+        let unmet = |reports| policy.clone().with_limits(limits.in_force(reports)).unmet_limits();
+        let told = unmet(Vec::new()).map(|unmet| unmet.to_string());
+        assert_eq!(told.as_deref(), Some("`memory` is not enforced: the runtime backend says nothing about it"));
+        // The output is kept by isobox itself, on every backend.
+        assert_eq!(unmet(vec![LimitReport::by(Limit::Memory, 1 << 30, "a group")]), None);
     }
 
     fn of(names: &[&str]) -> Requirements {

@@ -59,9 +59,7 @@ pub(crate) fn start(
     if !asked.is_empty() {
         let reports = sandbox.limit(force, pid).map_err(io_error("put the limits in force"))?;
         // It was expected to hold, or there would be no launch; what holds is known only by now.
-        if !reports.is_empty()
-            && let Some(unmet) = request.policy.clone().with_limits(reports).unmet_limits()
-        {
+        if let Some(unmet) = request.policy.clone().with_limits(asked.in_force(reports)).unmet_limits() {
             return Err(LaunchError::Refused { backend, reason: unmet.to_string() });
         }
     }

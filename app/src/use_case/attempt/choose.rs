@@ -39,22 +39,13 @@ pub(crate) fn choose<'a>(
 pub(crate) fn able(backend: &dyn RuntimeBackend, limits: &Limits) -> Capabilities {
     let capabilities = backend.capabilities();
     let is_asked = !limits.is_empty() && capabilities.unavailable.is_none();
-    if is_asked { capabilities.with_limits(&with_output(limits, backend.limits(limits))) } else { capabilities }
+    if is_asked { capabilities.with_limits(&limits.in_force(backend.limits(limits))) } else { capabilities }
 }
 
 /// What is expected to hold of the limits that were asked for.
 fn forecast(backend: &dyn RuntimeBackend, policy: &EffectivePolicy) -> Vec<LimitReport> {
     let asked = &policy.asked.limits;
-    if asked.is_empty() { Vec::new() } else { with_output(asked, backend.limits(asked)) }
-}
-
-/// Adds the limit that isobox itself keeps, whatever the backend.
-pub(super) fn with_output(asked: &Limits, mut reports: Vec<LimitReport>) -> Vec<LimitReport> {
-    let output = asked.of(Limit::Output);
-    reports
-        .extend(output.map(|bytes| LimitReport::by(Limit::Output, bytes, "isobox keeps no more, and counts the rest")));
-    reports.sort_by_key(|report| report.limit);
-    reports
+    if asked.is_empty() { Vec::new() } else { asked.in_force(backend.limits(asked)) }
 }
 
 /// The form of the Workspace that was asked for, which `backend` has to be able to mount.

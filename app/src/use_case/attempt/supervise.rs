@@ -2,7 +2,6 @@
 
 use super::Ports;
 use super::carry_out::{Performed, Standing};
-use super::choose::with_output;
 use super::copies;
 use super::streams::{Caller, Delivery, Tee};
 use crate::exit_code::ExitCode;
@@ -24,7 +23,7 @@ pub(super) fn supervise(
 ) -> Performed {
     let asked = record.policy.asked.limits;
     if !asked.is_empty() {
-        record.policy = record.policy.clone().with_limits(with_output(&asked, sandbox.limits()));
+        record.policy = record.policy.clone().with_limits(asked.in_force(sandbox.limits()));
     }
     let mut tee = Tee::new(caller, attempt, asked.of(Limit::Output));
     let ended = sandbox.supervise(&mut tee);
