@@ -64,7 +64,16 @@ fn more_than(other: &Capabilities, one: &Capabilities) -> Option<Control> {
 }
 
 fn refusal(passed_over: Vec<(BackendName, Obstacle)>) -> Refusal {
-    let told = passed_over.iter().map(|(backend, obstacle)| format!("{}: {}", backend.name(), obstacle.in_words()));
+    // One reason, such as a limit that the policy does not set, may stand in the way of each.
+    let mut told: Vec<(Vec<&str>, String)> = Vec::new();
+    for (backend, obstacle) in &passed_over {
+        let words = obstacle.in_words();
+        match told.iter_mut().find(|(_, known)| *known == words) {
+            Some((backends, _)) => backends.push(backend.name()),
+            None => told.push((vec![backend.name()], words)),
+        }
+    }
+    let told = told.into_iter().map(|(backends, words)| format!("{}: {words}", backends.join(", ")));
     let reasons = told.collect::<Vec<_>>().join("; ");
     let unmet: Vec<Unmet> = passed_over
         .into_iter()

@@ -88,6 +88,16 @@ fn requiring(names: &[&str]) -> SandboxPolicy {
 }
 
 #[test]
+fn a_reason_that_stands_in_the_way_of_every_backend_is_told_once() {
+    let backends = [BackendName::Landlock, BackendName::Bubblewrap].map(|name| capabilities(name, &enforced()));
+    let refused = resolve(&requiring(&["memory"]), &backends).expect_err("a refusal");
+    let message = "not everything that is required is enforced here: landlock, bubblewrap: `memory` is not enforced: the policy \
+                   sets no such limit";
+    assert_eq!(refused.to_string(), message);
+    assert!(matches!(refused, Refusal::Unmet { unmet, .. } if unmet.len() == 2));
+}
+
+#[test]
 fn what_is_required_and_not_enforced_refuses_with_every_reason() {
     let mut bubblewrap = capabilities(BackendName::Bubblewrap, &enforced());
     bubblewrap.controls[8].enforcement = nothing();
