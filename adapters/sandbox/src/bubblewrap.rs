@@ -226,6 +226,10 @@ impl Mounts for BubblewrapBackend {
         self.memory.as_ref().inspect(|memory| memory.forget());
         self.overlays.forget();
     }
+
+    fn look_again(&self) -> Result<(), String> {
+        Self::of(self.program.clone()).probe().map(drop)
+    }
 }
 
 impl RuntimeBackend for BubblewrapBackend {

@@ -180,6 +180,15 @@ impl Mounts for LandlockBackend {
         self.memory.as_ref().inspect(|memory| memory.forget());
         self.overlays.forget();
     }
+
+    fn look_again(&self) -> Result<(), String> {
+        let had_namespaces =
+            self.findings().as_ref().is_ok_and(|found| matches!(found.walls, Walls::Namespaces { .. }));
+        match findings::recall_or_find(None, &self.program, &try_walls)?.walls {
+            Walls::Alone(why) if had_namespaces => Err(why),
+            _ => Ok(()),
+        }
+    }
 }
 
 fn plan(request: Option<&LaunchRequest<'_>>, enclosure: Enclosure) -> Plan {

@@ -3,9 +3,9 @@
 /// Whose namespaces are made: isobox's own launcher is its own program.
 pub(crate) const OWN_LAUNCHER: &str = "isobox";
 
-/// Settings of the kernel that keep ordinary users from making namespaces: file, the value that does so, and what to do;
+/// Settings of the kernel that keep ordinary users, and the last ones root as well, from making namespaces: file, the value that does so, and what to do;
 /// `{program}` is the one that makes them.
-const OBSTACLES: [(&str, &str, &str); 3] = [
+const OBSTACLES: [(&str, &str, &str); 9] = [
     (
         "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
         "1",
@@ -23,10 +23,40 @@ const OBSTACLES: [(&str, &str, &str); 3] = [
         "0",
         "user namespaces are switched off here: run `sysctl user.max_user_namespaces=10000` as root",
     ),
+    (
+        "/proc/sys/user/max_mnt_namespaces",
+        "0",
+        "mount namespaces are switched off here: run `sysctl user.max_mnt_namespaces=10000` as root",
+    ),
+    (
+        "/proc/sys/user/max_pid_namespaces",
+        "0",
+        "PID namespaces are switched off here: run `sysctl user.max_pid_namespaces=10000` as root",
+    ),
+    (
+        "/proc/sys/user/max_net_namespaces",
+        "0",
+        "network namespaces are switched off here: run `sysctl user.max_net_namespaces=10000` as root",
+    ),
+    (
+        "/proc/sys/user/max_ipc_namespaces",
+        "0",
+        "IPC namespaces are switched off here: run `sysctl user.max_ipc_namespaces=10000` as root",
+    ),
+    (
+        "/proc/sys/user/max_uts_namespaces",
+        "0",
+        "UTS namespaces are switched off here: run `sysctl user.max_uts_namespaces=10000` as root",
+    ),
+    (
+        "/proc/sys/user/max_cgroup_namespaces",
+        "0",
+        "cgroup namespaces are switched off here: run `sysctl user.max_cgroup_namespaces=10000` as root",
+    ),
 ];
 
 /// The values of those settings, where they exist.
-pub(crate) fn settings() -> [Option<String>; 3] {
+pub(crate) fn settings() -> [Option<String>; 9] {
     OBSTACLES.map(|(file, _, _)| std::fs::read_to_string(file).ok())
 }
 
@@ -74,6 +104,8 @@ mod tests {
         assert!(
             remedy(OWN_LAUNCHER, debian).is_some_and(|remedy| remedy.contains("kernel.unprivileged_userns_clone=1"))
         );
+        let no_network = |file: &str| file.ends_with("max_net_namespaces").then(|| "0\n".to_owned());
+        assert!(remedy("bwrap", no_network).is_some_and(|remedy| remedy.contains("sysctl user.max_net_namespaces=")));
         assert_eq!(remedy("bwrap", |_| Some("17\n".to_owned())), None);
         assert_eq!(remedy("bwrap", |_| None), None);
     }

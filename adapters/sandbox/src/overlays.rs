@@ -50,7 +50,10 @@ pub(crate) trait Mounts: RuntimeBackend {
     /// Forgets what was found out.
     fn forget(&self);
 
-    /// The same as `start`, and what was found out is forgotten if that fails.
+    /// Finds out anew whether Sandboxes come up as was found out before; if not, why, and what to do about it.
+    fn look_again(&self) -> Result<(), String>;
+
+    /// The same as `start`, and what was found out is forgotten if that fails. If it holds no more, that is why.
     fn start_or_forget(
         &self,
         request: &LaunchRequest<'_>,
@@ -59,6 +62,7 @@ pub(crate) trait Mounts: RuntimeBackend {
         let started = self.start(request, fill);
         if let Err(LaunchError::Refused { .. } | LaunchError::Io { .. }) = &started {
             self.forget();
+            self.look_again().map_err(|reason| LaunchError::Refused { backend: self.name(), reason })?;
         }
         Ok(Box::new(started?))
     }
