@@ -65,8 +65,8 @@ pub enum Found {
 const WINDOW: usize = 4096;
 const SEARCH_WINDOW: usize = 64 * 1024;
 
-/// Goes through the entries between two offsets of a file. Takes the same memory, and a time in proportion to its length,
-/// whatever it reads.
+/// Goes through the entries between two offsets of a file, in a time in proportion to its length, whatever it reads. Takes the
+/// same memory as long as nothing is damaged; past damage, 4 bytes for each KiB that it searches.
 #[derive(Debug)]
 pub struct Scanner<'a, R: ?Sized> {
     bytes: &'a R,
