@@ -270,6 +270,15 @@ fn what_changed_in_a_copy_is_captured_where_a_rule_says_so(case: &Case) {
     let task = fs::read_dir(&to).expect("a directory").next().expect("a task").expect("an entry").path();
     let left = task.join("artifacts/host_copies").join(file.trim_start_matches('/'));
     assert_eq!(fs::read_to_string(left).expect("read"), "after\n");
+    let below = state.trim_start_matches('/');
+    assert_eq!(
+        fs::read_to_string(task.join("artifacts/host_copies.txt")).expect("a list"),
+        format!(
+            "M {below}/deep/file (6 bytes)\n? {below}/locked (not captured: an empty directory)\nD {below}/plain\n"
+        )
+    );
+    let shown = case.project.isobox(&["show", "@latest"]).stdout;
+    assert!(shown.contains("copies       0 added, 1 modified, 1 deleted, 1 not captured"), "{shown}");
     for arguments in [&["verify", "--deep"][..], &["promote", "--yes", "@latest"]] {
         let done = case.project.isobox(arguments);
         assert_eq!(done.code, 0, "{done:?}");

@@ -60,8 +60,9 @@ pub(crate) fn show(
     }
     if let Some(copies) = record.artifacts.host_copies {
         let told = format!(
-            "{} in copies of host files, kept in the record: `isobox export` writes them; they are no part of a promotion",
-            totals(&copies.summary)
+            "{} in copies of host files, kept in the record: `isobox export` writes and lists them; they are no part of a \
+             promotion",
+            counts(&copies.summary)
         );
         field("copies", sentence(&told))?;
     }
@@ -78,6 +79,9 @@ pub(crate) fn show(
     for report in &record.policy.controls {
         let held = wrapped(&text::enforcement(&report.enforcement), CONTROLS, columns);
         field("", format!("{:<12} {held}", report.control.name()))?;
+    }
+    for limitation in &record.policy.limitations {
+        field("limitation", sentence(&Escaped(limitation.as_bytes()).to_string()))?;
     }
     for exposure in &record.policy.exposures {
         let weakens = format!("{} weakens {}: {}", exposure.what, exposure.control.name(), exposure.why);
@@ -129,13 +133,16 @@ fn workspace(record: &TaskRecord) -> String {
 }
 
 fn changes(record: &TaskRecord) -> String {
-    let Some(summary) = text::summary(record) else {
-        return match record.artifacts.patch {
-            Some(patch) => format!("a patch of {}, which was imported", text::counted(patch.length, "byte")),
-            None => "none".to_owned(),
-        };
-    };
-    let mut words = totals(&summary);
+    match (text::summary(record), record.artifacts.patch) {
+        (Some(summary), _) => counts(&summary),
+        (None, Some(patch)) => format!("a patch of {}, which was imported", text::counted(patch.length, "byte")),
+        (None, None) => "none".to_owned(),
+    }
+}
+
+/// The totals, with what was not captured if there is any.
+fn counts(summary: &ChangeSummary) -> String {
+    let mut words = totals(summary);
     if summary.not_captured > 0 {
         words.push_str(&format!(", {} not captured", summary.not_captured));
     }

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, FailureKind};
 use crate::output::redacting::Redacted;
-use crate::output::{record_json, report_json};
+use crate::output::{changes, record_json, report_json};
 use crate::use_case::diff;
 use crate::use_case::select::Selected;
 use isobox_domain::change::{Change, ChangeLine, ChangeSetRef};
@@ -11,12 +11,16 @@ use isobox_domain::event::Event;
 use isobox_domain::record::TaskRecord;
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::v1::{self, DIFF_FILE, RECORD_FILE, STDERR_FILE, STDOUT_FILE, V1Output, V1Record};
-use isobox_ports::{Content, Export, ExportError, Exports, MAX_V1_RECORD_BYTES, ObjectStore, RecordLog, V1Format};
+use isobox_ports::{
+    ChangeLines, Content, Export, ExportError, Exports, MAX_V1_RECORD_BYTES, ObjectStore, RecordLog, V1Format,
+};
 use std::collections::HashSet;
-use std::io::Read;
+use std::io::{self, Cursor, Read};
 
 /// Where files of copies of host files come out.
 const HOST_COPIES: &[u8] = b"artifacts/host_copies/";
+/// Where it is listed what became of copies of host files, as `diff --stat` lists the changes of the Workspace.
+const HOST_COPIES_LIST: &str = "artifacts/host_copies.txt";
 
 /// What an Export touches.
 #[derive(Clone, Copy)]
@@ -98,13 +102,16 @@ fn view(ports: &Ports<'_>, writer: &mut Writer<'_>, selected: &Selected, events:
     artifacts.host_copies.map_or(Ok(()), |copies| host_copies(ports, writer, record, &copies))
 }
 
-/// Writes what a workload left of the files that it changed in copies of host files. A link comes out as a file with its target.
+/// Writes what a workload left of the files that it changed in copies of host files, and a list that has what was deleted and
+/// what was not captured as well. A link comes out as a file with its target.
 fn host_copies(
     ports: &Ports<'_>,
     writer: &mut Writer<'_>,
     record: &TaskRecord,
     copies: &ChangeSetRef,
 ) -> Result<(), Failure> {
+    let mut list = Listing { lines: ports.objects.changes(copies)?, ready: Cursor::default() };
+    writer.write(&own_path(HOST_COPIES_LIST)?, &mut list)?;
     for line in ports.objects.changes(copies)? {
         let line = line.map_err(|cause| diff::unreadable(record, cause))?;
         if let ChangeLine::Change(Change { path, after: Some(after), .. }) = line {
@@ -114,6 +121,24 @@ fn host_copies(
         }
     }
     Ok(())
+}
+
+/// The lines of a Change Set for people, read one by one: there is no end to what a workload can make.
+struct Listing<'a> {
+    lines: ChangeLines<'a>,
+    ready: Cursor<Vec<u8>>,
+}
+
+impl Read for Listing<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.ready.position() == self.ready.get_ref().len() as u64 {
+            let Some(line) = self.lines.next().transpose().map_err(io::Error::other)? else { return Ok(0) };
+            let mut ready = Vec::new();
+            changes::stat(&mut ready, &line)?;
+            self.ready = Cursor::new(ready);
+        }
+        self.ready.read(buffer)
+    }
 }
 
 fn v1(ports: &Ports<'_>, writer: &mut Writer<'_>, selected: &Selected, events: &[Event]) -> Result<(), Failure> {
