@@ -1,19 +1,24 @@
 //! Promise: what a policy hides cannot be read, and what it protects cannot be changed.
 
 use isobox_tests::{Case, Outcome};
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
 
 isobox_tests::promises! {
     containing: [
         credentials_below_a_directory_that_is_shown_stay_hidden,
         files_that_a_rule_hides_cannot_be_read_by_any_name,
         what_links_of_the_workspace_lead_to_is_hidden_wherever_it_is,
+        what_a_pattern_names_by_links_on_the_way_is_hidden,
+        files_of_the_system_are_hidden_where_a_hidden_link_leads_to_them,
         what_lies_in_something_hidden_is_hidden_with_it,
         what_is_shown_of_a_hidden_directory_is_hidden_by_each_way_to_show_it,
         what_can_be_opened_and_not_listed_is_hidden_by_its_name_or_refused,
         files_of_the_system_are_hidden_by_their_own_path,
         files_of_the_workspace_that_a_rule_hides_are_neither_read_nor_lost,
+        what_is_committed_can_be_read_as_an_object_where_its_file_is_hidden,
         a_protected_path_cannot_be_changed_made_or_replaced,
         what_is_made_to_protect_what_is_not_there_leaves_no_trace,
         a_link_in_what_is_shown_shows_nothing_more,
@@ -97,6 +102,78 @@ fn what_links_of_the_workspace_lead_to_is_hidden_wherever_it_is(case: &Case) {
     assert_eq!(case.patch(), "");
 }
 
+fn what_a_pattern_names_by_links_on_the_way_is_hidden(case: &Case) {
+    let token = put(case, "tools/v1/token", "secret-17\n");
+    let beside = put(case, "tools/v2/token", "secret-18\n");
+    let around = [put(case, "tools/key", "secret-19\n"), put(case, "tools/v2/pin", "secret-22\n")].join(" ");
+    put(case, "tools/plain", "plain-17\n");
+    case.project.write("v1/secret", "secret-20\n");
+    case.project.write("v1/other", "secret-21\n");
+    case.project.write("v1/inner/plain", "plain-18\n");
+    let root = case.project.repository();
+    let tools = case.project.home().join("tools").display().to_string();
+    let [current, deep] = [format!("{tools}/v2"), format!("{tools}/down")];
+    symlink("v1", case.project.home().join("tools/latest")).expect("a link");
+    symlink("v2/inner", &deep).expect("a link");
+    put(case, "tools/v2/inner/plain", "");
+    // What is around a link's target is not what is around the link.
+    let [pin, key] = [format!("{deep}/../pin"), format!("{deep}/../../key")];
+    for (target, link) in [
+        ("v1", "current"),
+        ("../v1", "v1/circle"),
+        (".", "same"),
+        (&current, "tools"),
+        (&pin, "a.env"),
+        (&key, "b.env"),
+        // From the root of the Sandbox, back into the Workspace.
+        ("../../workspace/v1/other", "c.env"),
+    ] {
+        symlink(target, root.join(link)).expect("a link");
+    }
+    case.project.commit_all("links");
+    let script = format!(
+        "cat v1/secret current/secret v1/circle/secret {token} {tools}/latest/token {beside} {around} *.env v1/other; \
+         cat v1/inner/plain {tools}/plain; echo started"
+    );
+    for rules in [
+        ["current/secret", "tools/token", "**/latest/token", "*.env"],
+        ["same/c*/secret", "*/token", "~/tools/la*/token", "same/*.env"],
+    ] {
+        let mut flags = vec!["--read", &tools];
+        flags.extend(rules.iter().flat_map(|rule| ["--hide", rule]));
+        let found = run(case, &flags, &script);
+        let expected = "plain-18\nplain-17\nstarted\n";
+        assert_eq!((found.code, found.stdout.as_str()), (0, expected), "{rules:?}: {found:?}");
+    }
+}
+
+fn files_of_the_system_are_hidden_where_a_hidden_link_leads_to_them(case: &Case) {
+    let file = file_of_system();
+    let root = case.project.repository();
+    symlink(&file, root.join("a.env")).expect("a link");
+    symlink("/etc/passwd", root.join("b.env")).expect("a link");
+    case.project.commit_all("links");
+    let script = format!("cat a.env {}; cat b.env", file.display());
+    let found = run(case, &["--hide", "*.env"], &script);
+    // A Sandbox has an `/etc` of its own, in which nothing of the host's is.
+    let own = run(case, &[], "cat /etc/passwd");
+    assert_eq!((found.code, found.stdout.as_str()), (0, own.stdout.as_str()), "{found:?}");
+}
+
+/// A file that has something in it, in a directory below `/usr/share`.
+fn file_of_system() -> PathBuf {
+    let below = |directory: &Path| {
+        let entries = fs::read_dir(directory).into_iter().flatten();
+        entries.map(|entry| entry.expect("an entry").path()).collect::<BTreeSet<_>>()
+    };
+    let is_plain =
+        |path: &PathBuf| path.to_string_lossy().chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
+    let directories = below(Path::new("/usr/share")).into_iter().filter(|path| path.is_dir() && !path.is_symlink());
+    let files = directories.filter(is_plain).flat_map(|directory| below(&directory)).filter(is_plain);
+    let mut readable = files.filter(|path| !path.is_symlink() && fs::read(path).is_ok_and(|held| !held.is_empty()));
+    readable.next().expect("a file of the system")
+}
+
 fn what_lies_in_something_hidden_is_hidden_with_it(case: &Case) {
     put(case, "tools/inner/.env", "secret-17\n");
     put(case, "tools/inner/deep/.env", "secret-18\n");
@@ -156,7 +233,14 @@ fn what_can_be_opened_and_not_listed_is_hidden_by_its_name_or_refused(case: &Cas
 }
 
 fn files_of_the_system_are_hidden_by_their_own_path(case: &Case) {
-    let found = run(case, &["--hide", "/usr/bin/env", "--hide", "/usr/share/perl*"], "env; ls /usr/share/perl5; true");
+    let file = file_of_system();
+    let directory = file.parent().expect("a directory").display().to_string();
+    let pattern = directory.replace("/usr/share/", "/usr/shar?/");
+    let script = format!("env; ls {directory}; cat {}; true", file.display());
+    let found = run(case, &[], &script);
+    let name = file.file_name().expect("a name").to_string_lossy();
+    assert!(found.stdout.contains("HOME=") && found.stdout.contains(&*name), "{found:?}");
+    let found = run(case, &["--hide", "/usr/bin/env", "--hide", &pattern], &script);
     assert_eq!((found.code, found.stdout.as_str()), (0, ""), "{found:?}");
 }
 
@@ -172,6 +256,20 @@ fn files_of_the_workspace_that_a_rule_hides_are_neither_read_nor_lost(case: &Cas
     let patch = case.patch();
     assert!(patch.contains("marker") && !patch.contains("secret"), "{patch}");
     assert!(!patch.contains("a/.env"), "{patch}");
+}
+
+fn what_is_committed_can_be_read_as_an_object_where_its_file_is_hidden(case: &Case) {
+    case.project.write("deploy/.env", "secret-17\n");
+    case.project.commit_all("secrets");
+    let script = "cat deploy/.env; echo objects; git show HEAD:deploy/.env";
+    let found = run(case, &["--hide", "**/.env"], script);
+    assert_eq!((found.code, found.stdout.as_str()), (0, "objects\nsecret-17\n"), "{found:?}");
+    let limitations = case.record()["effective_policy"]["limitations"].to_string();
+    assert!(limitations.contains("not what is committed of them"), "{limitations}");
+    // What is not committed is in no object.
+    case.project.write("deploy/.env", "secret-18\n");
+    let found = run(case, &["--hide", "**/.env", "--workspace-base", "working-tree"], script);
+    assert!(!found.stdout.contains("secret-18"), "{found:?}");
 }
 
 fn a_protected_path_cannot_be_changed_made_or_replaced(case: &Case) {

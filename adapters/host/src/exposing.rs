@@ -214,10 +214,7 @@ impl Exposing<'_> {
 /// Does not show what lies in something that `ruled` hides, by its own path or by one that leads there: a search below it would
 /// not find what is around it.
 fn drop_hidden(exposed: &mut Exposed, ruled: &[Glob]) {
-    let is_hidden = |path: &Path| {
-        let names: Vec<&[u8]> = path.iter().skip(1).map(OsStrExt::as_bytes).collect();
-        ruled.iter().any(|glob| glob.covers(&names))
-    };
+    let is_hidden = |path: &Path| ruled.iter().any(|glob| glob.covers(path.as_os_str().as_bytes()));
     let Exposed { shown, notes, .. } = exposed;
     shown.retain(|Shown { source, places, .. }| {
         let written = places.iter().filter_map(|place| if let Place::At(path) = place { Some(path) } else { None });

@@ -1,18 +1,21 @@
 //! What a policy adds to the view of a workload: what it shows of the host, what it hides, and what it keeps as it is.
 
 mod hidden;
+mod layers;
 mod workspace;
 
 use crate::supervision::{Recipe, RunningSandbox, io_error, start};
 use crate::view::{self, Access, Entry, Item};
 use hidden::Kind;
-use isobox_domain::policy::{Glob, WorkspaceExposure};
-use isobox_domain::system_directories::is_of_system;
+use isobox_domain::policy::{Glob, HideRule, Standing, WorkspaceExposure};
+use isobox_domain::system_directories::{SYSTEM_DIRECTORIES, is_of_system};
 use isobox_ports::{Access as Allowed, Exposed, Filled, LaunchError, LaunchRequest, Layered, Place, Shown};
 use std::ffi::OsStr;
+use std::fs;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
+use workspace::Beyond;
 
 /// What a policy adds to a view.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,26 +52,26 @@ pub(crate) fn start_on(
 /// What the policy of `request` adds. What lies in the Workspace decides about some of it: it is filled before.
 fn of(request: &LaunchRequest<'_>, fill: &mut dyn FnMut() -> Filled) -> Result<(Layout, Filling), LaunchError> {
     let asked = &request.policy.asked;
-    let mut rules = asked.files.clone();
-    if asked.workspace == WorkspaceExposure::ReadOnly {
-        rules.protected.clear();
-    }
+    let is_read_only = asked.workspace == WorkspaceExposure::ReadOnly;
+    let protected = if is_read_only { &[][..] } else { &asked.files.protected };
+    let hidden: Vec<Glob> = asked.files.hide.iter().filter_map(HideRule::within).collect();
     let of_host =
-        |beyond: &[PathBuf]| of_host(request.exposed, beyond).map_err(io_error("lay out what is shown of the host"));
-    if rules.protected.is_empty() && rules.hide.iter().all(|rule| rule.within().is_none()) {
-        return Ok((Layout { host: of_host(&[])?, ..Layout::default() }, Filling::Open));
+        |beyond: &Beyond<'_>| of_host(request.exposed, beyond).map_err(io_error("lay out what is shown of the host"));
+    if protected.is_empty() && hidden.is_empty() {
+        return Ok((Layout { host: of_host(&Beyond::default())?, ..Layout::default() }, Filling::Open));
     }
     if fill() == Filled::Not {
         return Err(LaunchError::NotFilled);
     }
-    let ruled = workspace::ruled(request.mount, &rules).map_err(io_error("apply rules to the workspace"))?;
-    let host = of_host(&ruled.hidden_beyond)?;
+    let ruled =
+        workspace::ruled(request.mount, protected, &hidden).map_err(io_error("apply rules to the workspace"))?;
+    let host = of_host(&ruled.beyond)?;
     Ok((Layout { host, workspace: ruled.entries, made: ruled.made }, Filling::Done))
 }
 
-/// What is shown of the host and what stays hidden in it: what the policy names, and what hidden links of the Workspace lead
-/// to, `beyond` it, as the Sandbox sees it.
-fn of_host(exposed: &Exposed, beyond: &[PathBuf]) -> io::Result<Vec<Entry>> {
+/// What is shown of the host and what stays hidden in it: what the policy names, and what links of the Workspace lead to,
+/// `beyond` it.
+fn of_host(exposed: &Exposed, beyond: &Beyond<'_>) -> io::Result<Vec<Entry>> {
     let mut shown: Vec<Entry> = exposed.shown.iter().flat_map(entries_of).collect();
     shown.extend(exposed.layers.iter().map(entry_of_layer));
     // A place that lies in another comes after it, or it would be covered.
@@ -110,19 +113,28 @@ fn entries_of(shown: &Shown) -> impl Iterator<Item = Entry> {
 }
 
 /// Host paths of what stays hidden.
-fn to_hide(exposed: &Exposed, beyond: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
+fn to_hide(exposed: &Exposed, beyond: &Beyond<'_>) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    for shown in exposed.shown.iter().filter(|shown| shown.access == Allowed::ReadOnly) {
-        found.extend(hidden::find(&shown.source, &exposed.hidden)?);
+    let shown: Vec<&Path> = exposed.shown.iter().map(origin).collect();
+    for root in exposed.shown.iter().filter(|shown| shown.access == Allowed::ReadOnly).map(origin) {
+        found.extend(hidden::find(root, standing(&exposed.hidden, root), &shown)?);
     }
-    let of_system: Vec<Glob> =
-        exposed.hidden.iter().filter(|glob| is_of_system(start_of(glob).as_os_str().as_bytes())).cloned().collect();
+    let of_system = exposed.hidden.iter().filter(|glob| is_of_system(start_of(glob).as_os_str().as_bytes()));
+    let of_system: Vec<Glob> = of_system.cloned().collect();
     for path in of_system.iter().map(start_of) {
-        found.extend(hidden::find(&path, &of_system)?);
+        found.extend(hidden::find(&path, standing(&of_system, &path), &SYSTEM_DIRECTORIES.map(Path::new))?);
     }
-    let targets = beyond.iter().flat_map(|path| exposed.shown.iter().filter_map(|shown| source_of(shown, path)));
-    found.extend(targets);
+    for (path, standing) in &beyond.open {
+        // Of the system, much is linked to and nothing is secret: what is to be hidden in it is named by its own path.
+        let host = on_host(exposed, path).filter(|host| shown.iter().any(|shown| host.starts_with(shown)));
+        found.extend(host.map_or(Ok(Vec::new()), |host| hidden::find(&host, standing.clone(), &shown))?);
+    }
+    found.extend(beyond.hidden.iter().filter_map(|path| on_host(exposed, path)));
     Ok(found)
+}
+
+fn standing<'a>(patterns: &'a [Glob], path: &Path) -> Standing<'a> {
+    Standing::of(patterns, path.as_os_str().as_bytes())
 }
 
 /// The path at which the search for what a pattern names begins.
@@ -130,10 +142,31 @@ fn start_of(glob: &Glob) -> PathBuf {
     glob.fixed_prefix().fold(PathBuf::from("/"), |path, name| path.join(OsStr::from_bytes(name)))
 }
 
+/// The host path of what the Sandbox sees at `path`, if that is in what is shown, or of the system.
+fn on_host(exposed: &Exposed, path: &Path) -> Option<PathBuf> {
+    let is_of_system = |path: &Path| is_of_system(path.as_os_str().as_bytes());
+    let leads_to = |path: &Path| {
+        let of_system = || is_of_system(path).then(|| fs::canonicalize(path).ok())?.filter(|path| is_of_system(path));
+        exposed.shown.iter().find_map(|shown| source_of(shown, path)).or_else(of_system)
+    };
+    let reached = path.components().fold(PathBuf::from("/"), |mut reached, step| {
+        match step {
+            Component::ParentDir => {
+                reached = leads_to(&reached).unwrap_or(reached);
+                reached.pop();
+            }
+            Component::Normal(name) => reached.push(name),
+            Component::Prefix(_) | Component::RootDir | Component::CurDir => {}
+        }
+        reached
+    });
+    leads_to(&reached)
+}
+
 /// The host path of what the Sandbox sees at `path`, if that is in what is `shown`.
 fn source_of(shown: &Shown, path: &Path) -> Option<PathBuf> {
     let below = shown.places.iter().find_map(|each| path.strip_prefix(place(each)).ok().map(Path::to_owned))?;
-    std::fs::canonicalize(join(origin(shown), &below)).ok()
+    fs::canonicalize(join(origin(shown), &below)).ok()
 }
 
 /// Where the Sandbox sees the host path `path`, by what is `shown`, and what is there.

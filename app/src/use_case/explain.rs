@@ -2,6 +2,7 @@
 
 use isobox_domain::enforcement::Control;
 use isobox_domain::limit::Limit;
+use isobox_domain::policy::read::contains;
 use isobox_domain::policy::{DependencyCache, NetworkAccess, PathMode, ProjectPolicy, ReuseKind, WorkspaceExposure};
 use isobox_domain::variables::PASSED_ON;
 
@@ -84,25 +85,14 @@ const OWN: [(&[u8], &str); 5] = [
     (b"/run", "a sandbox has none"),
 ];
 
-/// Whether `inner` is `outer`, or lies in it.
-fn contains(outer: &[u8], inner: &[u8]) -> bool {
-    let mut inner = components(inner);
-    components(outer).all(|component| inner.next() == Some(component))
-}
-
-fn components(path: &[u8]) -> impl Iterator<Item = &[u8]> {
-    path.split(|byte| *byte == b'/').filter(|component| !component.is_empty())
-}
-
 /// The rule that hides a path, or a directory that it lies in.
 fn hiding(policy: &ProjectPolicy, around: &Surroundings<'_>, path: &[u8]) -> Option<String> {
     let shown = around.read.iter().map(Vec::as_slice).chain([around.root]);
     let shown: Vec<&[u8]> = shown.filter(|place| contains(place, path)).collect();
-    let path: Vec<&[u8]> = components(path).collect();
     let rules = policy.sandbox.files.hide.iter();
     let mut hiding = rules.filter(|rule| {
         let within = shown.iter().filter_map(|place| Some(rule.within()?.below(place)));
-        rule.on_host(around.home).into_iter().chain(within).any(|glob| glob.covers(&path))
+        rule.on_host(around.home).into_iter().chain(within).any(|glob| glob.covers(path))
     });
     hiding.next().map(|rule| rule.as_str().to_owned())
 }

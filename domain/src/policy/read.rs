@@ -1,6 +1,6 @@
 //! Which host paths a policy may expose for reading, and which never.
 
-use super::glob::Glob;
+use super::glob::{Glob, components};
 use crate::escape::Escaped;
 
 /// What to do about a path that cannot be exposed.
@@ -304,10 +304,6 @@ fn secret_by_name(path: &[u8]) -> Option<(&'static str, Vec<u8>)> {
 pub fn contains(outer: &[u8], inner: &[u8]) -> bool {
     let mut inner = components(inner);
     components(outer).all(|component| inner.next() == Some(component))
-}
-
-fn components(path: &[u8]) -> impl Iterator<Item = &[u8]> {
-    path.split(|&byte| byte == b'/').filter(|component| !component.is_empty())
 }
 
 #[cfg(test)]

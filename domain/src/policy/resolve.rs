@@ -153,10 +153,15 @@ pub fn resolve(asked: &SandboxPolicy, backends: &[Capabilities]) -> Result<Effec
     })
 }
 
-/// Rules of `asked` that this backend does not follow, as sentences for people.
+/// What no backend hides: the Workspace has the objects of its commit.
+const COMMITTED: &str =
+    "`filesystem.hide` hides files of the workspace, and not what is committed of them: Git objects can be read";
+
+/// Rules of `asked` that this backend does not follow, or in part, as sentences for people.
 fn unheld(backend: BackendName, asked: &SandboxPolicy) -> Vec<String> {
     if backend != BackendName::Host {
-        return Vec::new();
+        let hides_in_workspace = asked.files.hide.iter().any(|rule| rule.within().is_some());
+        return hides_in_workspace.then(|| COMMITTED.to_owned()).into_iter().collect();
     }
     let hide =
         (!asked.files.hide.is_empty()).then_some("`filesystem.hide` is not enforced: the backend `host` hides nothing");

@@ -4,19 +4,20 @@ use super::baseline::Baseline;
 use super::failed;
 use isobox_domain::change::Mode;
 use isobox_domain::escape::Escaped;
-use isobox_domain::policy::Glob;
+use isobox_domain::policy::{Fit, Glob, Standing};
 use isobox_ports::PrivateCopyError;
 use std::collections::HashSet;
-use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// Most that is copied for one Task: more would take its disk, and its time.
 const MOST_ENTRIES: usize = 200_000;
 const MOST_BYTES: u64 = 2 << 30;
+/// Most entries that are looked at for what is hidden, which by links can be one several times.
+const MOST_LOOKED_AT: usize = 5 * MOST_ENTRIES;
 
 /// What to do about something that cannot be copied.
 const SMALLER: &str = "name the smallest directory that will do, or leave what is in the way out of `filesystem.write`";
@@ -25,30 +26,56 @@ const SMALLER: &str = "name the smallest directory that will do, or leave what i
 pub(super) struct Copying {
     /// Host paths that no copy has, links resolved.
     hidden: HashSet<PathBuf>,
+    left_to_look_at: usize,
     left_entries: usize,
     left_bytes: u64,
 }
 
 impl Default for Copying {
     fn default() -> Self {
-        Self { hidden: HashSet::new(), left_entries: MOST_ENTRIES, left_bytes: MOST_BYTES }
+        Self {
+            hidden: HashSet::new(),
+            left_to_look_at: MOST_LOOKED_AT,
+            left_entries: MOST_ENTRIES,
+            left_bytes: MOST_BYTES,
+        }
     }
 }
 
 impl Copying {
-    /// Notes what `patterns` of absolute host paths name in `source`, and what links that they name lead to.
-    pub(super) fn look_for_hidden(&mut self, source: &Path, patterns: &[Glob]) -> Result<(), PrivateCopyError> {
-        let mut open = vec![source.to_owned()];
-        while let Some(path) = open.pop() {
+    /// Notes what `patterns` of absolute host paths name in `source`, and what links that they name lead to. Links on the way are
+    /// followed to what lies in `shown`.
+    pub(super) fn look_for_hidden(
+        &mut self,
+        source: &Path,
+        patterns: &[Glob],
+        shown: &[PathBuf],
+    ) -> Result<(), PrivateCopyError> {
+        let mut seen = HashSet::new();
+        let mut open = vec![(source.to_owned(), Standing::of(patterns, source.as_os_str().as_bytes()))];
+        while let Some((path, standing)) = open.pop() {
             let failed = || failed(format!("look for what is hidden at {}", Escaped::path(&path)));
-            let kind = fs::symlink_metadata(&path).map_err(failed())?.file_type();
-            if matches(patterns, &path) {
+            let given_up = || failed()(io::Error::other(standing.given_up(Escaped::path(source), "/")));
+            self.left_to_look_at = self.left_to_look_at.checked_sub(1).ok_or_else(given_up)?;
+            let Fit { matches, leads_on } = standing.fit();
+            if matches {
                 // A link that leads nowhere hides nothing but itself.
                 self.hidden.extend(fs::canonicalize(&path).ok());
                 self.hidden.insert(path);
-            } else if kind.is_dir() {
-                for entry in fs::read_dir(&path).map_err(failed())? {
-                    open.push(entry.map_err(failed())?.path());
+                continue;
+            }
+            let directory = match fs::symlink_metadata(&path).map_err(failed())?.file_type() {
+                kind if leads_on && kind.is_dir() => path.clone(),
+                kind if leads_on && kind.is_symlink() => match linked_directory(&path, shown) {
+                    Some(directory) => directory,
+                    None => continue,
+                },
+                _ => continue,
+            };
+            if seen.insert((directory.clone(), standing.clone())) {
+                for entry in fs::read_dir(&directory).map_err(failed())? {
+                    let name = entry.map_err(failed())?.file_name();
+                    open.push((directory.join(&name), standing.of_entry(name.as_bytes())));
                 }
             }
         }
@@ -106,6 +133,12 @@ impl Copying {
     }
 }
 
+/// The directory that a link leads to, if it lies in what is `shown`.
+fn linked_directory(link: &Path, shown: &[PathBuf]) -> Option<PathBuf> {
+    let target = fs::canonicalize(link).ok()?;
+    (shown.iter().any(|shown| target.starts_with(shown)) && target.is_dir()).then_some(target)
+}
+
 /// Notes what was copied, as it is in the copy.
 fn note(baseline: &mut Baseline, source: &Path, place: &Path, found: &fs::Metadata) -> io::Result<()> {
     let path = source.as_os_str().as_bytes();
@@ -139,11 +172,23 @@ fn copy_one(source: &Path, place: &Path, found: &fs::Metadata) -> io::Result<()>
     File::options().write(true).open(place)?.set_modified(found.modified()?)
 }
 
-fn matches(patterns: &[Glob], path: &Path) -> bool {
-    let names = path.components().filter_map(|component| match component {
-        Component::Normal(name) => Some(OsStr::as_bytes(name)),
-        _ => None,
-    });
-    let names: Vec<&[u8]> = names.collect();
-    patterns.iter().any(|glob| glob.fit(&names).matches)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_for_what_is_hidden_ends() {
+        let host = tempfile::tempdir().unwrap();
+        let root = host.path().canonicalize().unwrap();
+        fs::write(root.join("a"), "").unwrap();
+        fs::write(root.join("b"), "").unwrap();
+        let patterns = [Glob::new(b"**/a").below(root.as_os_str().as_bytes())];
+        let search = |left_to_look_at| {
+            let mut copying = Copying { left_to_look_at, ..Copying::default() };
+            copying.look_for_hidden(&root, &patterns, &[]).map(|()| copying.hidden)
+        };
+        assert_eq!(search(3).unwrap(), HashSet::from([root.join("a")]));
+        let told = search(2).unwrap_err().source.to_string();
+        assert!(told.starts_with(&format!("{} has more entries", root.display())), "{told}");
+    }
 }

@@ -112,9 +112,10 @@ fn make(root: &Path, place: &Path, exposed: &mut Exposed) -> Result<(), PrivateC
     let written: Vec<usize> =
         (0..exposed.shown.len()).filter(|index| exposed.shown[*index].access != Access::ReadOnly).collect();
     let mut copying = Copying::default();
+    let sources: Vec<PathBuf> = exposed.shown.iter().map(|shown| shown.source.clone()).collect();
     for index in &written {
         // What is hidden of one may lie in another.
-        copying.look_for_hidden(&exposed.shown[*index].source, &exposed.hidden)?;
+        copying.look_for_hidden(&sources[*index], &exposed.hidden, &sources)?;
     }
     let captured: Vec<&Path> = written
         .iter()
@@ -248,6 +249,20 @@ mod tests {
         stand.copies.dispose(&state).unwrap();
         stand.copies.dispose(&state).unwrap();
         assert_eq!((stand.left(), stand.path("one/deep/secret").exists()), (0, true));
+    }
+
+    #[test]
+    fn a_pattern_leads_through_links_to_what_is_copied() {
+        let stand = Stand::new(&[("one/v1/secret", "secret"), ("two/secret", "secret"), ("two/plain", "plain")]);
+        symlink("v1", stand.path("one/current")).unwrap();
+        symlink("../two", stand.path("one/curious")).unwrap();
+        symlink("..", stand.path("one/v1/circle")).unwrap();
+        let mut exposed = stand.exposed(&["one", "two"], &["**/cur*/secret"]);
+        let state = stand.copies.reserve().unwrap();
+        stand.copies.make(&state, &mut exposed).unwrap();
+        let [one, two] = [0, 1].map(|index: usize| exposed.shown[index].source.clone());
+        assert!(!one.join("v1/secret").exists() && !two.join("secret").exists());
+        assert!(one.join("current/circle/v1").exists() && two.join("plain").exists());
     }
 
     #[test]

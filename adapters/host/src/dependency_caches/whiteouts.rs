@@ -1,25 +1,26 @@
 //! What hides a part of a lower directory of an overlay: a directory above it, with whiteouts.
 
 use isobox_domain::escape::Escaped;
-use isobox_domain::policy::{Fit, Glob};
+use isobox_domain::policy::{Fit, Glob, Standing};
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
+use std::slice;
 
 /// Most entries of a cache that are looked at: a Task waits for it.
 const MOST_LOOKED_AT: usize = 200_000;
 
 /// Whether a pattern of absolute host paths names `seed`, or may name something below it.
 pub(super) fn concerns(pattern: &Glob, seed: &Path) -> bool {
-    let fit = fit(std::slice::from_ref(pattern), seed);
-    fit.matches || fit.leads_on
+    let Fit { matches, leads_on } = Standing::of(slice::from_ref(pattern), seed.as_os_str().as_bytes()).fit();
+    matches || leads_on
 }
 
 /// Whether patterns of absolute host paths name all of `seed`.
 pub(super) fn are_of_all(patterns: &[Glob], seed: &Path) -> bool {
-    fit(patterns, seed).matches
+    Standing::of(patterns, seed.as_os_str().as_bytes()).fit().matches
 }
 
 /// Makes `place` anew, with a whiteout at each path that `hidden`, patterns of absolute host paths, name below `seed`.
@@ -38,9 +39,10 @@ pub(super) fn make(place: &Path, seed: Option<&Path>, hidden: &[Glob]) -> io::Re
 
 /// What patterns name below `seed`. A link is hidden itself, and not what it leads to.
 fn find(seed: &Path, patterns: &[Glob]) -> io::Result<Vec<PathBuf>> {
-    let (mut found, mut open, mut left) = (Vec::new(), vec![seed.to_owned()], MOST_LOOKED_AT);
-    while let Some(directory) = open.pop() {
-        if !fit(patterns, &directory).leads_on {
+    let mut open = vec![(seed.to_owned(), Standing::of(patterns, seed.as_os_str().as_bytes()))];
+    let (mut found, mut left) = (Vec::new(), MOST_LOOKED_AT);
+    while let Some((directory, standing)) = open.pop() {
+        if !standing.fit().leads_on {
             continue;
         }
         let entries = fs::read_dir(&directory).map_err(|error| {
@@ -48,28 +50,15 @@ fn find(seed: &Path, patterns: &[Glob]) -> io::Result<Vec<PathBuf>> {
         })?;
         for entry in entries {
             let entry = entry?;
-            left = left.checked_sub(1).ok_or_else(|| {
-                let what = format!("{} has more entries than can be searched for what is hidden", Escaped::path(seed));
-                io::Error::other(what)
-            })?;
-            if fit(patterns, &entry.path()).matches {
+            let given_up = || io::Error::other(standing.given_up(Escaped::path(seed), "/"));
+            left = left.checked_sub(1).ok_or_else(given_up)?;
+            let standing = standing.of_entry(entry.file_name().as_bytes());
+            if standing.fit().matches {
                 found.push(entry.path());
             } else if entry.file_type()?.is_dir() {
-                open.push(entry.path());
+                open.push((entry.path(), standing));
             }
         }
     }
     Ok(found)
-}
-
-fn fit(patterns: &[Glob], path: &Path) -> Fit {
-    let names = path.components().filter_map(|component| match component {
-        Component::Normal(name) => Some(name.as_bytes()),
-        _ => None,
-    });
-    let names: Vec<&[u8]> = names.collect();
-    patterns.iter().map(|glob| glob.fit(&names)).fold(Fit::default(), |all, one| Fit {
-        matches: all.matches || one.matches,
-        leads_on: all.leads_on || one.leads_on,
-    })
 }

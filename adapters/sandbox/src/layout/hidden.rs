@@ -3,12 +3,13 @@
 use super::{entry, nothing_at};
 use crate::view::{Entry, Item};
 use isobox_domain::escape::Escaped;
-use isobox_domain::policy::{Fit, Glob, Step};
+use isobox_domain::policy::{Fit, Standing, Step};
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, FileType};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// Most entries that are looked at in one directory that is shown: a Task waits for it.
 const MOST_LOOKED_AT: usize = 200_000;
@@ -51,73 +52,85 @@ impl Kind {
     /// Of what is at a host path; `None` where nothing is, or nothing that this user can look at.
     pub(super) fn at(host_path: &Path) -> Option<Self> {
         let found = fs::symlink_metadata(host_path).ok()?;
-        Some(if found.is_dir() { Self::Directory } else { Self::File })
+        Some(found.file_type().into())
     }
 }
 
-/// The host paths, without links, that `patterns` of absolute paths name at and below `root`, which is one as well. A link that
-/// is named stands for what it leads to, wherever that is. More than can be looked at is an error: it would not be hidden.
-pub(super) fn find(root: &Path, patterns: &[Glob]) -> io::Result<Vec<PathBuf>> {
-    let mut search = Search { root, patterns, left: MOST_LOOKED_AT, found: Vec::new() };
-    search.look_at(root)?;
-    Ok(search.found)
+impl From<FileType> for Kind {
+    fn from(found: FileType) -> Self {
+        if found.is_dir() { Self::Directory } else { Self::File }
+    }
 }
 
-struct Search<'a> {
-    root: &'a Path,
-    patterns: &'a [Glob],
+/// The host paths, without links, of what is named at and below `host`, which is one as well and stands to the patterns as
+/// `standing`. A link that is named stands for what it leads to, wherever that is; links on the way are followed to what lies in
+/// `shown`. More than can be looked at is an error: it would not be hidden.
+pub(super) fn find(host: &Path, standing: Standing<'_>, shown: &[&Path]) -> io::Result<Vec<PathBuf>> {
+    Search { host, shown, left: MOST_LOOKED_AT, open: Vec::new(), found: Vec::new() }.of(standing)
+}
+
+struct Search<'a, 'p> {
+    host: &'a Path,
+    shown: &'a [&'a Path],
     left: usize,
+    /// Directories to look into.
+    open: Vec<(PathBuf, Standing<'p>)>,
     found: Vec<PathBuf>,
 }
 
-impl Search<'_> {
-    fn look_at(&mut self, path: &Path) -> io::Result<()> {
-        self.left = self.left.checked_sub(1).ok_or_else(|| self.refusal("has more entries than can be searched"))?;
-        let fit = fit(self.patterns, path);
-        if !fit.matches && !fit.leads_on {
-            return Ok(());
-        }
-        let kind = match fs::symlink_metadata(path) {
-            Ok(found) => found.file_type(),
-            Err(error) if is_out_of_reach(&error) => return Ok(()),
-            Err(error) => return Err(while_looking_at(path, &error)),
-        };
-        match (fit.matches, kind.is_symlink()) {
-            (true, false) => self.hide(path.to_owned()),
-            (true, true) => match fs::canonicalize(path) {
-                Ok(target) => self.hide(target),
-                // It leads nowhere.
-                Err(error) if is_out_of_reach(&error) || error.raw_os_error() == Some(libc::ELOOP) => Ok(()),
-                Err(error) => Err(while_looking_at(path, &error)),
-            },
-            (false, _) if kind.is_dir() => self.look_into(path),
-            (false, _) => Ok(()),
-        }
-    }
-
-    fn look_into(&mut self, path: &Path) -> io::Result<()> {
-        let patterns = self.patterns;
-        let names = names(path);
-        let steps: Vec<Step<'_>> = patterns.iter().flat_map(|glob| glob.ahead(&names)).collect();
-        if steps.contains(&Step::Any) {
-            match fs::read_dir(path) {
-                Ok(mut entries) => return entries.try_for_each(|entry| self.look_at(&entry?.path())),
-                Err(error) if error.kind() != io::ErrorKind::PermissionDenied => {
-                    return Err(while_looking_at(path, &error));
-                }
-                Err(_) if is_enterable(path) => {
-                    return Err(
-                        self.refusal(&format!("has {}, whose files can be opened and not listed", Escaped::path(path)))
-                    );
-                }
-                Err(_) => return Ok(()),
+impl<'p> Search<'_, 'p> {
+    fn of(mut self, standing: Standing<'p>) -> io::Result<Vec<PathBuf>> {
+        self.look_at(self.host.to_owned(), standing)?;
+        let mut seen = HashSet::new();
+        while let Some((directory, standing)) = self.open.pop() {
+            if seen.insert((directory.clone(), standing.clone())) {
+                self.look_into(&directory, &standing)?;
             }
         }
-        let mut next: Vec<&[u8]> =
-            steps.iter().filter_map(|step| if let Step::Name(name) = step { Some(*name) } else { None }).collect();
-        next.sort_unstable();
-        next.dedup();
-        next.into_iter().try_for_each(|name| self.look_at(&path.join(OsStr::from_bytes(name))))
+        Ok(self.found)
+    }
+
+    fn look_at(&mut self, path: PathBuf, standing: Standing<'p>) -> io::Result<()> {
+        let given_up = || io::Error::other(standing.given_up(Escaped::path(self.host), "/"));
+        self.left = self.left.checked_sub(1).ok_or_else(given_up)?;
+        let Fit { matches, leads_on } = standing.fit();
+        if !matches && !leads_on {
+            return Ok(());
+        }
+        let Some(found) = there(fs::symlink_metadata(&path), &path)? else { return Ok(()) };
+        let is_link = found.file_type().is_symlink();
+        let target = if is_link { there(fs::canonicalize(&path), &path)? } else { Some(path) };
+        let Some(target) = target else { return Ok(()) };
+        if matches {
+            return self.hide(target);
+        }
+        let is_shown = !is_link || self.shown.iter().any(|shown| target.starts_with(shown));
+        if is_shown && target.is_dir() {
+            self.open.push((target, standing));
+        }
+        Ok(())
+    }
+
+    fn look_into(&mut self, path: &Path, standing: &Standing<'p>) -> io::Result<()> {
+        let steps: Vec<Step<'_>> = standing.ahead().collect();
+        if !steps.contains(&Step::Any) {
+            let names = steps.iter().filter_map(|step| if let Step::Name(name) = step { Some(*name) } else { None });
+            let names: BTreeSet<&[u8]> = names.collect();
+            return names
+                .into_iter()
+                .try_for_each(|name| self.look_at(path.join(OsStr::from_bytes(name)), standing.of_entry(name)));
+        }
+        match fs::read_dir(path) {
+            Ok(mut entries) => entries.try_for_each(|entry| {
+                let name = entry?.file_name();
+                self.look_at(path.join(&name), standing.of_entry(name.as_bytes()))
+            }),
+            Err(error) if error.kind() != io::ErrorKind::PermissionDenied => Err(while_looking_at(path, &error)),
+            Err(_) if is_enterable(path) => {
+                Err(self.refusal(&format!("has {}, whose files can be opened and not listed", Escaped::path(path))))
+            }
+            Err(_) => Ok(()),
+        }
     }
 
     fn hide(&mut self, path: PathBuf) -> io::Result<()> {
@@ -131,14 +144,20 @@ impl Search<'_> {
     fn refusal(&self, why: &str) -> io::Error {
         io::Error::other(format!(
             "{} {why}: name a smaller directory, or a rule of `filesystem.hide` that says where to look",
-            Escaped::path(self.root)
+            Escaped::path(self.host)
         ))
     }
 }
 
-/// What this user cannot look at, the workload cannot read either.
-fn is_out_of_reach(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
+/// What was found at `path`. What this user cannot look at, the workload cannot read either, nor where a link leads to nothing.
+fn there<T>(found: io::Result<T>, path: &Path) -> io::Result<Option<T>> {
+    use io::ErrorKind::{InvalidFilename, NotADirectory, NotFound, PermissionDenied};
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory | InvalidFilename | PermissionDenied) => Ok(None),
+        Err(error) if error.raw_os_error() == Some(libc::ELOOP) => Ok(None),
+        Err(error) => Err(while_looking_at(path, &error)),
+    }
 }
 
 /// Whether what lies in a directory can be reached by its name.
@@ -153,30 +172,19 @@ fn while_looking_at(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("look for what is hidden at {}: {error}", Escaped::path(path)))
 }
 
-/// How a path lies to any of the patterns.
-pub(super) fn fit(patterns: &[Glob], path: &Path) -> Fit {
-    let names = names(path);
-    patterns.iter().map(|glob| glob.fit(&names)).fold(Fit::default(), |all, one| Fit {
-        matches: all.matches || one.matches,
-        leads_on: all.leads_on || one.leads_on,
-    })
-}
-
-fn names(path: &Path) -> Vec<&[u8]> {
-    let names = path.components().filter_map(|component| match component {
-        Component::Normal(name) => Some(name.as_bytes()),
-        _ => None,
-    });
-    names.collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use isobox_domain::policy::Glob;
     use std::os::unix::fs::symlink;
 
-    fn patterns(root: &Path, written: &[&str]) -> Vec<Glob> {
-        written.iter().map(|text| Glob::new(text.as_bytes()).below(root.as_os_str().as_bytes())).collect()
+    fn find(root: &Path, written: &[&str], shown: &[&Path]) -> Vec<PathBuf> {
+        let patterns = written.iter().map(|text| Glob::new(text.as_bytes()).below(root.as_os_str().as_bytes()));
+        let patterns: Vec<Glob> = patterns.collect();
+        let mut found = super::find(root, Standing::of(&patterns, root.as_os_str().as_bytes()), shown).unwrap();
+        found.sort();
+        found.dedup();
+        found
     }
 
     #[test]
@@ -192,17 +200,61 @@ mod tests {
         symlink("link", root.join(".env")).unwrap();
         symlink("secrets/prod", root.join("link")).unwrap();
         symlink("../../beside", root.join("a/b.env")).unwrap();
-        symlink("nowhere", root.join("a/c.env")).unwrap();
-        let mut found = find(&root, &patterns(&root, &["**/.env", "*/.ssh", "**/*.env"])).unwrap();
-        found.sort();
+        let long = "x".repeat(300);
+        for (target, link) in [("nowhere", "c"), ("../plain/file", "d"), (&long, "e"), ("f.env", "f")] {
+            symlink(target, root.join(format!("a/{link}.env"))).unwrap();
+            symlink(target, root.join(format!("a/{link}"))).unwrap();
+        }
+        let found = find(&root, &["**/.env", "*/.ssh", "**/*.env"], &[&root]);
         assert_eq!(found, [top.join("beside"), root.join("a/.env"), root.join("a/.ssh"), root.join("secrets/prod")]);
+    }
+
+    #[test]
+    fn a_pattern_leads_through_links_to_what_is_shown_and_in_no_circles() {
+        let directory = tempfile::tempdir().unwrap();
+        let top = directory.path().canonicalize().unwrap();
+        let [root, other, unseen] = ["root", "other", "unseen"].map(|name| top.join(name));
+        for place in [&root.join("v1"), &other, &unseen] {
+            fs::create_dir_all(place).unwrap();
+            fs::write(place.join("secret"), "x").unwrap();
+        }
+        for (target, link) in [("v1", "current"), ("../other", "cup"), ("../unseen", "cut"), ("../..", "v1/cycle")] {
+            symlink(target, root.join(link)).unwrap();
+        }
+        symlink(".", root.join("self")).unwrap();
+        let found = |pattern: &str| find(&root, &[pattern], &[&root, &other]);
+        assert_eq!(found("cu*/secret"), [other.join("secret"), root.join("v1/secret")]);
+        assert_eq!(found("**/current/secret"), [root.join("v1/secret")]);
+        assert_eq!(found("self/self/self/current/secret"), [root.join("v1/secret")]);
+        assert_eq!(found("**/secret"), [other.join("secret"), root.join("v1/secret")]);
+    }
+
+    #[test]
+    fn more_than_can_be_searched_is_refused_with_the_place_the_pattern_and_a_way_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        for name in ["a", "b", "c"] {
+            fs::write(root.join(name), "x").unwrap();
+        }
+        let patterns = [Glob::new(b"**/a").below(root.as_os_str().as_bytes())];
+        let search = |left| {
+            let standing = Standing::of(&patterns, root.as_os_str().as_bytes());
+            Search { host: &root, shown: &[], left, open: Vec::new(), found: Vec::new() }.of(standing)
+        };
+        assert_eq!(search(4).unwrap(), [root.join("a")]);
+        let told = search(3).unwrap_err().to_string();
+        let root = root.display();
+        assert!(
+            told.starts_with(&format!("{root} has more entries")) && told.contains(&format!("`{root}/**/a`")),
+            "{told}"
+        );
     }
 
     #[test]
     fn what_is_searched_can_be_hidden_itself() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
-        assert_eq!(find(&root, &patterns(&root, &[""])).unwrap(), [root]);
+        assert_eq!(find(&root, &[""], &[&root]), [root.as_path()]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The laws of resolving.
 
 use super::*;
+use crate::policy::HideRule;
 use crate::policy::{PathMode, Requirement, WorkspaceExposure};
 use proptest::prelude::*;
 
@@ -264,4 +265,15 @@ proptest! {
             prop_assert!(effective.controls[0].enforcement.is_enforced());
         }
     }
+}
+
+#[test]
+fn that_objects_are_not_hidden_is_told_where_files_of_the_workspace_are() {
+    let told = |rule: &str| {
+        let mut asked = named(BackendName::Bubblewrap);
+        asked.files.hide = vec![HideRule::parse(rule).unwrap()];
+        let chosen = resolve(&asked, &[capabilities(BackendName::Bubblewrap, &enforced())]).unwrap();
+        chosen.limitations.iter().any(|limitation| limitation.contains("not what is committed"))
+    };
+    assert_eq!([told("**/.env"), told("/opt/x"), told("~/x")], [true, false, false]);
 }
