@@ -264,11 +264,13 @@ fn what_is_hidden_in_a_cache_is_not_found_where_an_earlier_workload_wrote_it(cas
 
 fn a_cache_that_is_to_be_lent_and_hidden_starts_nothing_and_both_are_named(case: &Case) {
     put_on_host(&case.project, ".cargo/registry/index/x", "index");
-    let refused = run_with(case, &["cargo"], &["--hide", "~/.cargo/registry"], "echo started");
-    assert_eq!((refused.code, refused.stdout.as_str()), (125, ""), "{refused:?}");
-    assert!(refused.stderr.contains("lend the cargo cache"), "{refused:?}");
-    assert!(refused.stderr.contains("/.cargo/registry is to be hidden, with everything in it"), "{refused:?}");
-    assert!(refused.stderr.contains("hint: leave the cache out"), "{refused:?}");
+    for rule in ["~/.cargo/registry", "~/.cargo", "~/.car*"] {
+        let refused = run_with(case, &["cargo"], &["--hide", rule], "echo started");
+        assert_eq!((refused.code, refused.stdout.as_str()), (125, ""), "{refused:?}");
+        assert!(refused.stderr.contains("lend the cargo cache"), "{refused:?}");
+        assert!(refused.stderr.contains("/.cargo/registry is to be hidden, with everything in it"), "{refused:?}");
+        assert!(refused.stderr.contains("hint: leave the cache out"), "{refused:?}");
+    }
 }
 
 fn a_link_that_an_earlier_workload_left_leads_nowhere(case: &Case) {
