@@ -3,7 +3,7 @@
 use crate::{
     Access, CacheError, CacheForm, DependencyCaches, HiddenInCaches, Layered, Lent, Overlay, OverlayKind, Place, Shown,
 };
-use isobox_domain::policy::{DependencyCache, Glob, HideRule};
+use isobox_domain::policy::{DependencyCache, Glob, HideRule, Standing};
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -48,11 +48,10 @@ impl NamedDependencyCaches {
     }
 }
 
-/// Whether a pattern names a path, and whether it may name something in it.
+/// Whether a pattern names a path or something that it lies in, and whether it may name something in it.
 fn fit(glob: &Glob, path: &Path) -> (bool, bool) {
-    let names: Vec<&[u8]> = path.iter().skip(1).map(|name| name.as_bytes()).collect();
-    let fit = glob.fit(&names);
-    (fit.matches, fit.leads_on)
+    let path = path.as_os_str().as_bytes();
+    (glob.covers(path), Standing::of(std::slice::from_ref(glob), path).fit().leads_on)
 }
 
 /// A layer that is one attempt's as long as this is there.
