@@ -6,11 +6,16 @@ use nix::sys::resource::{UsageWho, getrusage};
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
+use std::process::Command;
 
 /// 64 MiB in KiB, the peak that every process of isobox stays under.
 const MOST_KIB: i64 = 64 * 1024;
 /// As many headers as fit into a pack.
 const HEADERS: u64 = (64 << 20) / 64;
+
+/// So many of them are read of a pack, and so many packs have more together than memory has room for.
+const LONGEST: u64 = 1 << 18;
+const PACKS: u64 = 6;
 
 /// A sound header of nothing, of its own id.
 fn empty(n: u64) -> [u8; 64] {
@@ -63,6 +68,25 @@ fn with_pack(pieces: impl Iterator<Item = Vec<u8>>) {
     assert_eq!(ran.code, 0, "{ran:?}");
     place(&records.join("store/packs"), pieces);
     look_at(&project, &shown);
+}
+
+#[test]
+fn many_packs_without_tables_take_no_more_memory_together_than_one_where_none_can_be_written() {
+    let project = Project::initialised(User::Current);
+    let ran = project.isobox(&["run", "-q", "--backend=host", "--", "true"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let records = project.repository().join(".git/isobox");
+    let other = project.scratch().join("other");
+    assert!(Command::new("cp").arg("-a").args([&records, &other]).status().expect("run cp").success());
+    for pack in 0..PACKS {
+        place(&other.join("store/packs"), (0..LONGEST).map(|n| empty(pack * LONGEST + n).to_vec()));
+    }
+    let imported = project.isobox(&["import".as_ref(), other.as_os_str()]);
+    let peak = getrusage(UsageWho::RUSAGE_CHILDREN).expect("the usage of programs that ended").max_rss();
+    assert!(peak < MOST_KIB, "{peak} KiB: {imported:?}");
+    assert!(imported.stdout.contains("1 imported before"), "{imported:?}");
+    let tables = fs::read_dir(other.join("store/packs")).expect("packs").filter_map(Result::ok);
+    assert_eq!(tables.filter(|file| file.path().extension().is_some_and(|end| end == "idx")).count(), 0);
 }
 
 #[test]

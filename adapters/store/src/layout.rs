@@ -2,6 +2,7 @@
 
 use crate::dir::{Access, Dir, absent_is_none, is_no_file};
 use crate::error::{damaged, error, failed, shown};
+use crate::index::Aside;
 use crate::random::{random_bytes, random_name};
 use isobox_ports::{StoreError, StoreErrorKind};
 use isobox_store_format::format_file::{FORMAT_LEN, FormatFile, StoreId};
@@ -35,6 +36,8 @@ pub(crate) struct Layout {
     pub(crate) large: Dir,
     pub(crate) format: FormatFile,
     pub(crate) tables: Tables,
+    /// Those that cannot be written into it.
+    pub(crate) aside: Aside,
     /// Opened by the first who needs them, and kept: neither is ever removed.
     locks: OnceLock<Dir>,
     tmp: OnceLock<Dir>,
@@ -179,8 +182,8 @@ impl Layout {
         let format = read_format(&root)?;
         let open = |name: &str| root.dir(name).map_err(failed("open", &root.shown(name)));
         let (lanes, packs, large) = (open("lanes")?, Arc::new(open("packs")?), open("large")?);
-        let (locks, tmp) = Default::default();
-        Ok(Self { lanes, packs, large, format, root, tables: Tables::Written, locks, tmp })
+        let (aside, locks, tmp) = Default::default();
+        Ok(Self { lanes, packs, large, format, root, tables: Tables::Written, aside, locks, tmp })
     }
 }
 

@@ -175,6 +175,7 @@ fn copy_one(source: &Path, place: &Path, found: &fs::Metadata) -> io::Result<()>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::error::Error;
 
     #[test]
     fn a_search_for_what_is_hidden_ends() {
@@ -188,7 +189,7 @@ mod tests {
             copying.look_for_hidden(&root, &patterns, &[]).map(|()| copying.hidden)
         };
         assert_eq!(search(3).unwrap(), HashSet::from([root.join("a")]));
-        let told = search(2).unwrap_err().source.to_string();
+        let told = search(2).unwrap_err().source().unwrap().to_string();
         assert!(told.starts_with(&format!("{} has more entries", root.display())), "{told}");
     }
 }

@@ -1,5 +1,6 @@
 //! What is committed, and where: from derived tables where there are some, else by a scan of the headers.
 
+mod aside;
 mod by_id;
 mod contents;
 mod event_filter;
@@ -17,6 +18,7 @@ mod table_files;
 mod table_reader;
 mod table_writer;
 
+pub(crate) use aside::Aside;
 pub(crate) use by_id::ById;
 pub(crate) use contents::Appended;
 pub(crate) use in_order::InOrder;

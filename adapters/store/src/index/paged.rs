@@ -57,19 +57,38 @@ impl<W: Write> PageWriter<W> {
 /// A paged file that is kept open, or opened whenever a page of it is read: a process has a limited number of descriptors.
 #[derive(Clone, Debug)]
 pub(super) enum PagedFile {
-    Kept(Arc<File>),
-    Named { dir: Arc<Dir>, name: String, inode: u64 },
+    /// From `start` on, in bytes.
+    Kept {
+        file: Arc<File>,
+        start: u64,
+    },
+    Named {
+        dir: Arc<Dir>,
+        name: String,
+        inode: u64,
+    },
 }
 
 impl PagedFile {
-    /// The file, open; `InvalidData` if another one bears its name now.
-    pub(super) fn opened(&self) -> io::Result<Arc<File>> {
+    /// All of a file that is kept open.
+    pub(super) fn whole(file: File) -> Self {
+        Self::Kept { file: Arc::new(file), start: 0 }
+    }
+
+    /// The same, kept open; `InvalidData` if another one bears its name now.
+    pub(super) fn kept(&self) -> io::Result<Self> {
+        let (file, start) = self.opened()?;
+        Ok(Self::Kept { file, start })
+    }
+
+    fn opened(&self) -> io::Result<(Arc<File>, u64)> {
         let (dir, name, expected) = match self {
-            Self::Kept(file) => return Ok(Arc::clone(file)),
+            Self::Kept { file, start } => return Ok((Arc::clone(file), *start)),
             Self::Named { dir, name, inode } => (dir, name, *inode),
         };
         let found = dir.find_file(name)?.ok_or(io::ErrorKind::InvalidData)?;
-        if found.metadata()?.ino() == expected { Ok(Arc::new(found)) } else { Err(io::ErrorKind::InvalidData.into()) }
+        let is_expected = found.metadata()?.ino() == expected;
+        if is_expected { Ok((Arc::new(found), 0)) } else { Err(io::ErrorKind::InvalidData.into()) }
     }
 }
 
@@ -106,7 +125,8 @@ impl Pages {
         }
         self.current = None;
         let damaged = || io::Error::from(io::ErrorKind::InvalidData);
-        match read_exact_at(&*self.file.opened()?, &mut self.page, number * PAGE as u64) {
+        let (file, start) = self.file.opened()?;
+        match read_exact_at(&*file, &mut self.page, start + number * PAGE as u64) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(damaged()),
             read => read?,
         }

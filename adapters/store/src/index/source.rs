@@ -145,8 +145,11 @@ impl Source {
 
     fn save_if_wanted(&mut self, layout: &Layout, length: u64) {
         if self.is_table_wanted() && !self.is_unsaved {
-            // Nothing is lost but memory and time, where nothing can be written.
+            // Nothing is lost but time, where nothing can be written.
             self.is_unsaved = self.save(layout, length).is_err();
+        }
+        if self.is_table_wanted() && self.table.is_none() && self.save_aside(layout, length).is_err() {
+            // It stays in memory.
         }
     }
 
@@ -280,17 +283,33 @@ impl Source {
             };
             self.table = None;
         }
-        let (covered, belongs_to) = match self.pack {
-            Pack::Sealed(id) => (length, Some(id)),
-            Pack::Lane(_) => (self.contents.end, self.contents.last),
-        };
-        let Some(belongs_to) = belongs_to else { return Ok(()) };
+        let Some((covered, belongs_to)) = self.covered_by_table(length) else { return Ok(()) };
         write_table(layout, self.pack, |to| encode(&self.contents, covered, &belongs_to, to))?;
-        let Some(table) = open_table(layout, self.pack, self.keep)? else { return Ok(()) };
+        if let Some(table) = open_table(layout, self.pack, self.keep)? {
+            self.take_table(table);
+        }
+        Ok(())
+    }
+
+    fn save_aside(&mut self, layout: &Layout, length: u64) -> io::Result<()> {
+        let Some((covered, belongs_to)) = self.covered_by_table(length) else { return Ok(()) };
+        let file = layout.aside.add(|to| encode(&self.contents, covered, &belongs_to, to))?;
+        self.take_table(Table::open(file, self.pack)?);
+        Ok(())
+    }
+
+    /// How much a table of all that is known would cover, and what it would belong to.
+    fn covered_by_table(&self, length: u64) -> Option<(u64, ContentId)> {
+        match self.pack {
+            Pack::Sealed(id) => Some((length, id)),
+            Pack::Lane(_) => self.contents.last.map(|last| (self.contents.end, last)),
+        }
+    }
+
+    fn take_table(&mut self, table: Table) {
         self.contents = contents_behind(Some(&table));
         self.table = Some(table);
         self.filter = EventFilter::default();
-        Ok(())
     }
 }
 

@@ -48,7 +48,7 @@ pub(crate) struct Table {
 impl Table {
     /// Opens a table of `pack`; `InvalidData` if it is none.
     pub(super) fn open(file: PagedFile, pack: Pack) -> io::Result<Self> {
-        let mut reader = Reader::new(Pages::new(PagedFile::Kept(file.opened()?)));
+        let mut reader = Reader::new(Pages::new(file.kept()?));
         if reader.array()? != MAGIC {
             return Err(invalid());
         }
@@ -176,7 +176,7 @@ impl Table {
     }
 
     fn reader(&self) -> io::Result<Reader> {
-        Ok(Reader::new(Pages::new(PagedFile::Kept(self.file.opened()?))))
+        Ok(Reader::new(Pages::new(self.file.kept()?)))
     }
 }
 
@@ -203,13 +203,12 @@ mod tests {
     use super::*;
     use isobox_domain::timestamp::Timestamp;
     use isobox_store_format::limits::MAX_SEQUENCE;
-    use std::sync::Arc;
 
     fn opened(contents: &Contents) -> io::Result<Table> {
         let pack = Pack::Lane(0);
         let file = tempfile::tempfile()?;
         encode(contents, 0, &ContentId::new([1; 32]), &file)?;
-        Table::open(PagedFile::Kept(Arc::new(file)), pack)
+        Table::open(PagedFile::whole(file), pack)
     }
 
     #[test]

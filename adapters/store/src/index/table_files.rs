@@ -55,7 +55,7 @@ pub(super) fn open_table(layout: &Layout, pack: Pack, keep: Keep) -> io::Result<
 fn find_paged(dir: &Arc<Dir>, name: String, keep: Keep) -> io::Result<Option<PagedFile>> {
     let Some(file) = dir.find_file(&name)? else { return Ok(None) };
     Ok(Some(match keep {
-        Keep::Open => PagedFile::Kept(Arc::new(file)),
+        Keep::Open => PagedFile::whole(file),
         Keep::Closed => PagedFile::Named { dir: Arc::clone(dir), name, inode: file.metadata()?.ino() },
     }))
 }
