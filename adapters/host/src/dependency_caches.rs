@@ -100,7 +100,7 @@ impl DependencyCaches for FsDependencyCaches<'_> {
         hidden: &HiddenInCaches<'_>,
     ) -> Result<Lent, CacheError> {
         let with_hidden = |seed: Seed| {
-            let hidden = seed.hidden(hidden);
+            let hidden = seed.hidden(hidden, self.home.as_deref());
             refuse_hidden(&seed, &hidden)?;
             Ok((seed, hidden))
         };

@@ -46,7 +46,7 @@ impl Seed {
     }
 
     /// What in it is not lent: what the package manager keeps besides, and what a URL with a password was written into.
-    pub(super) fn hidden(&self, asked: &HiddenInCaches<'_>) -> Vec<Glob> {
+    pub(super) fn hidden(&self, asked: &HiddenInCaches<'_>, home: Option<&Path>) -> Vec<Glob> {
         let Some(host_path) = &self.host_path else { return Vec::new() };
         let below = |text: &[u8], root: &Path| Glob::new(text).below(root.as_os_str().as_bytes());
         let mut hidden: Vec<Glob> =
@@ -55,6 +55,9 @@ impl Seed {
         let within = asked.rules.iter().filter_map(HideRule::within);
         hidden.extend(within.map(|glob| glob.below(host_path.as_os_str().as_bytes())));
         hidden.extend(asked.patterns.iter().filter(|pattern| whiteouts::concerns(pattern, host_path)).cloned());
+        if lies_in_hidden(host_path, asked.rules, home) {
+            hidden.push(below(b"", host_path));
+        }
         hidden
     }
 
@@ -93,4 +96,14 @@ fn directory(
         directory.is_absolute().then(|| if between.is_empty() { directory } else { directory.join(between) })
     });
     said.or_else(|| Some(home?.join(cache.directory())))
+}
+
+/// Whether a rule names a directory around `host_path`. Patterns do not tell: of those, some stand for no rule, such as the whole
+/// of HOME, in which every cache lies.
+fn lies_in_hidden(host_path: &Path, rules: &[HideRule], home: Option<&Path>) -> bool {
+    let canonical = home.and_then(|home| home.canonicalize().ok());
+    [home, canonical.as_deref()].into_iter().any(|home| {
+        let patterns = rules.iter().filter_map(|rule| rule.on_host(home.map(|home| home.as_os_str().as_bytes())));
+        { patterns }.any(|pattern| pattern.covers(host_path.as_os_str().as_bytes()))
+    })
 }

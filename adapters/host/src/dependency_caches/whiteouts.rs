@@ -1,7 +1,7 @@
 //! What hides a part of a lower directory of an overlay: a directory above it, with whiteouts.
 
 use isobox_domain::escape::Escaped;
-use isobox_domain::policy::{Glob, Standing};
+use isobox_domain::policy::{Fit, Glob, Standing};
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 use std::fs;
 use std::io;
@@ -12,15 +12,15 @@ use std::slice;
 /// Most entries of a cache that are looked at: a Task waits for it.
 const MOST_LOOKED_AT: usize = 200_000;
 
-/// Whether a pattern of absolute host paths names `seed`, something that it lies in, or maybe something below it.
+/// Whether a pattern of absolute host paths names `seed`, or may name something below it.
 pub(super) fn concerns(pattern: &Glob, seed: &Path) -> bool {
-    let seed = seed.as_os_str().as_bytes();
-    pattern.covers(seed) || Standing::of(slice::from_ref(pattern), seed).fit().leads_on
+    let Fit { matches, leads_on } = Standing::of(slice::from_ref(pattern), seed.as_os_str().as_bytes()).fit();
+    matches || leads_on
 }
 
 /// Whether patterns of absolute host paths name all of `seed`.
 pub(super) fn are_of_all(patterns: &[Glob], seed: &Path) -> bool {
-    patterns.iter().any(|pattern| pattern.covers(seed.as_os_str().as_bytes()))
+    Standing::of(patterns, seed.as_os_str().as_bytes()).fit().matches
 }
 
 /// Makes `place` anew, with a whiteout at each path that `hidden`, patterns of absolute host paths, name below `seed`.
