@@ -29,7 +29,6 @@ mod object_reader;
 mod object_store;
 mod open_attempts;
 mod output;
-mod own_lane;
 mod owner;
 mod pack_dictionary;
 mod pack_scan;

@@ -5,11 +5,13 @@ use crate::error::{Subject, error, failed};
 use crate::steps::wait;
 use isobox_domain::content::ContentId;
 use isobox_ports::{StoreError, StoreErrorKind};
+use isobox_store_format::limits::LANES;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use std::fmt::Display;
 use std::fs::{File, TryLockError};
 use std::io;
+use std::iter;
 use std::time::{Duration, Instant};
 
 /// How long a lock is waited for before the store counts as locked.
@@ -133,6 +135,19 @@ fn byte_of(record: &ContentId) -> nix::libc::flock {
         l_len: 1,
         l_pid: 0,
     }
+}
+
+/// Takes the first free lane that is usable, but rather `preferred` than any other.
+pub(crate) fn lock_lane(locks: &Dir, preferred: u8, is_usable: impl Fn(u8) -> bool) -> Result<(u8, Lock), StoreError> {
+    wait_for(locks.shown("lane-*"), || {
+        let others = (0..LANES).filter(|lane| *lane != preferred);
+        for lane in iter::once(preferred).chain(others).filter(|lane| is_usable(*lane)) {
+            if let Some(lock) = try_lock_lane(locks, lane)? {
+                return Ok(Some((lane, lock)));
+            }
+        }
+        Ok(None)
+    })
 }
 
 /// Takes the lane `number` if nobody puts into it.

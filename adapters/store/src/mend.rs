@@ -12,7 +12,7 @@ use crate::error::failed;
 use crate::index::{self, Pack, lane_name, readable};
 use crate::lane_file::{Flush, keep_tail, seal_file};
 use crate::lane_tail::{Tail, end_to_read, find_tail};
-use crate::locks::{BEGIN, Lock, Sharing, lane_lock, lock};
+use crate::locks::{BEGIN, Lock, Sharing, lock, lock_lane};
 use crate::steps::step;
 use crate::store::FsTaskStore;
 use isobox_domain::content::ContentId;
@@ -104,7 +104,7 @@ impl FsTaskStore {
     fn hold_lane(&self, pack: Pack, mode: MendMode) -> Result<Option<Lock>, StoreError> {
         match (pack, mode) {
             (Pack::Lane(lane), MendMode::Mend) => {
-                lock(self.shared.layout.locks()?, &lane_lock(lane), Sharing::Exclusive).map(Some)
+                lock_lane(self.shared.layout.locks()?, lane, |number| number == lane).map(|(_, lock)| Some(lock))
             }
             (Pack::Lane(_), MendMode::Look) | (Pack::Sealed(_), _) => Ok(None),
         }

@@ -4,12 +4,12 @@ use crate::error::failed;
 use crate::index::{Index, Location, MOST_LOOKS};
 use crate::layout::Layout;
 use crate::object_reader::RecentBlocks;
-use crate::own_lane::OwnLane;
 use crate::pack_dictionary::RecentDictionaries;
 use isobox_domain::content::ContentId;
 use isobox_ports::StoreError;
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The Task Store in the directory `store` of a records directory.
@@ -27,7 +27,7 @@ pub(crate) struct Shared {
     index: Mutex<Index>,
     pub(crate) recent_blocks: Mutex<RecentBlocks>,
     recent_dictionaries: Mutex<RecentDictionaries>,
-    pub(crate) own_lane: OwnLane,
+    last_lane: AtomicU8,
 }
 
 impl FsTaskStore {
@@ -54,8 +54,8 @@ impl FsTaskStore {
     }
 
     fn new(layout: Layout) -> Self {
-        let (index, recent_blocks, recent_dictionaries, own_lane) = Default::default();
-        Self { shared: Arc::new(Shared { layout, index, recent_blocks, recent_dictionaries, own_lane }) }
+        let (index, recent_blocks, recent_dictionaries, last_lane) = Default::default();
+        Self { shared: Arc::new(Shared { layout, index, recent_blocks, recent_dictionaries, last_lane }) }
     }
 }
 
@@ -72,6 +72,16 @@ impl Shared {
         let mut index = self.known_index();
         index.refresh_for_put(&self.layout, own)?;
         Ok(index)
+    }
+
+    /// The lane that was put into last. What it holds is known, and counts as stored.
+    pub(crate) fn last_lane(&self) -> u8 {
+        self.last_lane.load(Ordering::Relaxed)
+    }
+
+    /// Remembers the lane that is put into.
+    pub(crate) fn remember_lane(&self, lane: u8) {
+        self.last_lane.store(lane, Ordering::Relaxed);
     }
 
     /// Forgets what is known of all files.

@@ -56,26 +56,6 @@ fn a_writer_stays_in_its_lane_where_that_is_free() {
 }
 
 #[test]
-fn writers_that_go_on_have_a_lane_each_and_leave_it_to_others_when_they_end() {
-    let records = tempfile::tempdir().unwrap();
-    let [one, other] = [(); 2].map(|()| FsTaskStore::create(records.path()).unwrap());
-    for n in (0..10).step_by(2) {
-        publish(&one, n);
-        publish(&other, n + 1);
-    }
-    let both = lanes(records.path());
-    assert_eq!(both.len(), 2);
-    let single = FsTaskStore::create(records.path()).unwrap();
-    publish(&single, 10);
-    let beside = lanes(records.path());
-    assert!(beside.len() == 3 && beside[..2] == both[..], "{both:?} {beside:?}");
-    drop([one, other, single]);
-    publish(&FsTaskStore::create(records.path()).unwrap(), 11);
-    let after = lanes(records.path());
-    assert!(after[0] > beside[0] && after[1..] == beside[1..], "{beside:?} {after:?}");
-}
-
-#[test]
 fn what_others_have_published_in_their_lanes_is_not_published_again() {
     let records = tempfile::tempdir().unwrap();
     let [one, other] = two_writers(records.path());

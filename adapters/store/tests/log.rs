@@ -268,7 +268,6 @@ fn a_lane_that_was_cut_short_is_found_by_the_log_and_not_logged_over() {
     let lane = records.path().join("store/lanes/lane-00.pack");
     let shorter = fs::read(&lane).unwrap();
     let cut = publish(&store, 2);
-    drop(store);
     let head = extend(records.path(), &signer).head;
     fs::write(&lane, &shorter).unwrap();
     let compared = compare(records.path(), &head);

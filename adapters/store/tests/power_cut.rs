@@ -101,7 +101,6 @@ fn a_put_without_all_of_its_blocks_and_without_its_commit_is_a_torn_tail_that_hi
     let first = publish(&store, 1, 5_000);
     let settled = fs::read(lane(records.path())).unwrap().len();
     publish(&store, 2, 15_000);
-    drop(store);
     let whole = fs::read(lane(records.path())).unwrap();
     let mut tails = 0;
     for unwritten in runs(settled..whole.len()).into_iter().filter(|run| run.end > whole.len() - 20) {

@@ -150,7 +150,6 @@ fn equal_content_is_found_through_a_table_and_stored_once() {
     let store = FsTaskStore::create(records.path()).unwrap();
     publish(&store, 1, 100);
     publish(&store, 2, 1);
-    drop(store);
     seal(records.path());
     publish(&FsTaskStore::create(records.path()).unwrap(), 3, 1);
     let lane = records.path().join("store/lanes/lane-00.pack");
