@@ -4,6 +4,7 @@
 use crate::ordinary_work::{has, toolchain};
 use isobox_tests::{Backend, Case, Machine, Outcome, Project, ignored, users};
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 isobox_tests::promises! {
@@ -264,7 +265,8 @@ fn what_is_hidden_in_a_cache_is_not_found_where_an_earlier_workload_wrote_it(cas
 
 fn a_cache_that_is_to_be_lent_and_hidden_starts_nothing_and_both_are_named(case: &Case) {
     put_on_host(&case.project, ".cargo/registry/index/x", "index");
-    for rule in ["~/.cargo/registry", "~/.cargo", "~/.car*"] {
+    symlink(".cargo", case.project.home().join("link")).expect("a link");
+    for rule in ["~/.cargo/registry", "~/.cargo", "~/.car*", "~/link"] {
         let refused = run_with(case, &["cargo"], &["--hide", rule], "echo started");
         assert_eq!((refused.code, refused.stdout.as_str()), (125, ""), "{refused:?}");
         assert!(refused.stderr.contains("lend the cargo cache"), "{refused:?}");

@@ -4,7 +4,7 @@ use crate::host_program::{self, HostProgram};
 use crate::read_paths::{ReadPathError, ReadPaths};
 use isobox_domain::escape::Escaped;
 use isobox_domain::policy::read::{hidden, is_control_socket};
-use isobox_domain::policy::{CopyChanges, Glob, ReuseInput, ReuseKind, SandboxPolicy, WriteRule};
+use isobox_domain::policy::{CopyChanges, Glob, HideRule, ReuseInput, ReuseKind, SandboxPolicy, WriteRule};
 use isobox_ports::{Access, Exposed, Place, Program, Shown};
 use std::ffi::OsStr;
 use std::fs;
@@ -192,15 +192,10 @@ impl Exposing<'_> {
 
     /// Patterns of what the rules of the policy hide in what is `shown`.
     fn ruled(&self, asked: &SandboxPolicy, shown: &[Shown]) -> Vec<Glob> {
-        let home = self.paths.home();
-        let canonical = home.and_then(|home| fs::canonicalize(home).ok());
-        let homes: Vec<Option<&[u8]>> =
-            [home, canonical.as_deref()].into_iter().map(|home| home.map(|home| home.as_os_str().as_bytes())).collect();
-        let on_host = asked.files.hide.iter().flat_map(|rule| homes.iter().filter_map(|home| rule.on_host(*home)));
-        let on_host = on_host.flat_map(|glob| [without_links(&glob), target(&glob), Some(glob)]).flatten();
-        let within = asked.files.hide.iter().filter_map(isobox_domain::policy::HideRule::within);
+        let on_host = named_on_host(&asked.files.hide, self.paths.home());
+        let within = asked.files.hide.iter().filter_map(HideRule::within);
         let roots = || shown.iter().map(|shown| shown.source.as_os_str().as_bytes());
-        on_host.chain(within.flat_map(|glob| roots().map(move |root| glob.below(root)))).collect()
+        on_host.into_iter().chain(within.flat_map(|glob| roots().map(move |root| glob.below(root)))).collect()
     }
 
     /// The same, and what stays hidden though no rule names it.
@@ -209,6 +204,14 @@ impl Exposing<'_> {
         let unnamed = hidden(self.paths.guards(), &roots, &asked.files.unsafe_shown);
         ruled.into_iter().chain(unnamed).collect()
     }
+}
+
+/// Patterns of absolute host paths that `rules` name, by each path that leads there.
+pub(crate) fn named_on_host(rules: &[HideRule], home: Option<&Path>) -> Vec<Glob> {
+    let canonical = home.and_then(|home| fs::canonicalize(home).ok());
+    let homes = [home, canonical.as_deref()].map(|home| home.map(|home| home.as_os_str().as_bytes()));
+    let named = rules.iter().flat_map(|rule| homes.iter().filter_map(|home| rule.on_host(*home)));
+    named.flat_map(|glob| [without_links(&glob), target(&glob), Some(glob)]).flatten().collect()
 }
 
 /// Does not show what lies in something that `ruled` hides, by its own path or by one that leads there: a search below it would

@@ -1,6 +1,7 @@
 //! What of a package manager's directory is lent.
 
 use super::{noted_urls, whiteouts};
+use crate::exposing::named_on_host;
 use crate::read_paths::ReadPaths;
 use isobox_domain::escape::Escaped;
 use isobox_domain::policy::read::admit;
@@ -101,9 +102,5 @@ fn directory(
 /// Whether a rule names a directory around `host_path`. Patterns do not tell: of those, some stand for no rule, such as the whole
 /// of HOME, in which every cache lies.
 fn lies_in_hidden(host_path: &Path, rules: &[HideRule], home: Option<&Path>) -> bool {
-    let canonical = home.and_then(|home| home.canonicalize().ok());
-    [home, canonical.as_deref()].into_iter().any(|home| {
-        let patterns = rules.iter().filter_map(|rule| rule.on_host(home.map(|home| home.as_os_str().as_bytes())));
-        { patterns }.any(|pattern| pattern.covers(host_path.as_os_str().as_bytes()))
-    })
+    named_on_host(rules, home).iter().any(|pattern| pattern.covers(host_path.as_os_str().as_bytes()))
 }
