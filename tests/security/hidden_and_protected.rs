@@ -13,6 +13,7 @@ isobox_tests::promises! {
         what_links_of_the_workspace_lead_to_is_hidden_wherever_it_is,
         what_a_pattern_names_by_links_on_the_way_is_hidden,
         files_of_the_system_are_hidden_where_a_hidden_link_leads_to_them,
+        a_hidden_link_to_a_directory_of_the_system_starts_nothing_and_is_told,
         what_lies_in_something_hidden_is_hidden_with_it,
         what_is_shown_of_a_hidden_directory_is_hidden_by_each_way_to_show_it,
         what_can_be_opened_and_not_listed_is_hidden_by_its_name_or_refused,
@@ -161,6 +162,15 @@ fn files_of_the_system_are_hidden_where_a_hidden_link_leads_to_them(case: &Case)
 }
 
 /// A file that has something in it, in a directory below `/usr/share`.
+fn a_hidden_link_to_a_directory_of_the_system_starts_nothing_and_is_told(case: &Case) {
+    symlink("/usr/lib", case.project.repository().join("a.env")).expect("a link");
+    case.project.commit_all("a link");
+    let refused = run(case, &["--hide", "*.env"], "echo started");
+    assert_eq!((refused.code, refused.stdout.as_str()), (125, ""), "{refused:?}");
+    let reason = "a link in the workspace that `filesystem.hide` names leads to /usr/lib, a directory of the system";
+    assert!(refused.stderr.contains(reason), "{refused:?}");
+}
+
 fn file_of_system() -> PathBuf {
     let below = |directory: &Path| {
         let entries = fs::read_dir(directory).into_iter().flatten();

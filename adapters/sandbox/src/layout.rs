@@ -7,6 +7,7 @@ mod workspace;
 use crate::supervision::{Recipe, RunningSandbox, io_error, start};
 use crate::view::{self, Access, Entry, Item};
 use hidden::Kind;
+use isobox_domain::escape::Escaped;
 use isobox_domain::policy::{Glob, HideRule, Standing, WorkspaceExposure};
 use isobox_domain::system_directories::{SYSTEM_DIRECTORIES, is_of_system};
 use isobox_ports::{Access as Allowed, Exposed, Filled, LaunchError, LaunchRequest, Layered, Place, Shown};
@@ -129,8 +130,24 @@ fn to_hide(exposed: &Exposed, beyond: &Beyond<'_>) -> io::Result<Vec<PathBuf>> {
         let host = on_host(exposed, path).filter(|host| shown.iter().any(|shown| host.starts_with(shown)));
         found.extend(host.map_or(Ok(Vec::new()), |host| hidden::find(&host, standing.clone(), &shown))?);
     }
-    found.extend(beyond.hidden.iter().filter_map(|path| on_host(exposed, path)));
+    for target in beyond.hidden.iter().filter_map(|path| on_host(exposed, path)) {
+        require_file_of_system(&target)?;
+        found.push(target);
+    }
     Ok(found)
+}
+
+/// Refuses to hide a whole directory of the system: programs would not start, and nobody could tell why. Whoever means one names it
+/// by its own path.
+fn require_file_of_system(target: &Path) -> io::Result<()> {
+    if !is_of_system(target.as_os_str().as_bytes()) || !target.is_dir() {
+        return Ok(());
+    }
+    Err(io::Error::other(format!(
+        "a link in the workspace that `filesystem.hide` names leads to {}, a directory of the system in which programs may need \
+         anything: remove the link, or narrow the rule",
+        Escaped::path(target)
+    )))
 }
 
 fn standing<'a>(patterns: &'a [Glob], path: &Path) -> Standing<'a> {
