@@ -3,8 +3,24 @@
 /// Whose namespaces are made: isobox's own launcher is its own program.
 pub(crate) const OWN_LAUNCHER: &str = "isobox";
 
-/// Settings of the kernel that keep ordinary users, and the last ones root as well, from making namespaces: file, the value that does so, and what to do;
-/// `{program}` is the one that makes them.
+/// The setting that allows no namespaces of a kind to anybody.
+macro_rules! none_allowed {
+    ($kind:literal, $name:literal) => {
+        (
+            concat!("/proc/sys/user/max_", $kind, "_namespaces"),
+            "0",
+            concat!(
+                $name,
+                " namespaces are switched off here: run `sysctl user.max_",
+                $kind,
+                "_namespaces=10000` as root"
+            ),
+        )
+    };
+}
+
+/// Settings of the kernel that keep people from making namespaces: file, the value that does so, and what to do; `{program}` is
+/// the one that makes them.
 const OBSTACLES: [(&str, &str, &str); 9] = [
     (
         "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
@@ -18,41 +34,13 @@ const OBSTACLES: [(&str, &str, &str); 9] = [
         "0",
         "unprivileged user namespaces are switched off here: run `sysctl kernel.unprivileged_userns_clone=1` as root",
     ),
-    (
-        "/proc/sys/user/max_user_namespaces",
-        "0",
-        "user namespaces are switched off here: run `sysctl user.max_user_namespaces=10000` as root",
-    ),
-    (
-        "/proc/sys/user/max_mnt_namespaces",
-        "0",
-        "mount namespaces are switched off here: run `sysctl user.max_mnt_namespaces=10000` as root",
-    ),
-    (
-        "/proc/sys/user/max_pid_namespaces",
-        "0",
-        "PID namespaces are switched off here: run `sysctl user.max_pid_namespaces=10000` as root",
-    ),
-    (
-        "/proc/sys/user/max_net_namespaces",
-        "0",
-        "network namespaces are switched off here: run `sysctl user.max_net_namespaces=10000` as root",
-    ),
-    (
-        "/proc/sys/user/max_ipc_namespaces",
-        "0",
-        "IPC namespaces are switched off here: run `sysctl user.max_ipc_namespaces=10000` as root",
-    ),
-    (
-        "/proc/sys/user/max_uts_namespaces",
-        "0",
-        "UTS namespaces are switched off here: run `sysctl user.max_uts_namespaces=10000` as root",
-    ),
-    (
-        "/proc/sys/user/max_cgroup_namespaces",
-        "0",
-        "cgroup namespaces are switched off here: run `sysctl user.max_cgroup_namespaces=10000` as root",
-    ),
+    none_allowed!("user", "user"),
+    none_allowed!("mnt", "mount"),
+    none_allowed!("pid", "PID"),
+    none_allowed!("net", "network"),
+    none_allowed!("ipc", "IPC"),
+    none_allowed!("uts", "UTS"),
+    none_allowed!("cgroup", "cgroup"),
 ];
 
 /// The values of those settings, where they exist.
