@@ -154,7 +154,9 @@ impl<'a> Telling<'a> {
     /// Leaves out what cannot be looked at, and all that was copied there: nobody knows what became of it.
     fn lose(&mut self, path: &[u8], errno: Errno) -> Result<(), WorkspaceError> {
         self.deleted_until(path)?;
-        self.copied.retain(|known, _| known != path && !known.starts_with(&joined(path, b"")));
+        // A directory that was lost on the way comes with its slash.
+        let inside = if path.ends_with(b"/") { path.to_vec() } else { joined(path, b"") };
+        self.copied.retain(|known, _| known != path && !known.starts_with(&inside));
         self.leave(path.to_vec(), unreadable(errno))
     }
 
@@ -258,6 +260,40 @@ impl<'a> Telling<'a> {
                 self.line(ChangeLine::Change(Change { path, before, after, renamed_from: None, submodule: None }))
             }
             Err(error) => self.leave(path, NotCapturedReason::UnsupportedName(error.to_string())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isobox_domain::change::Mode;
+    use isobox_domain::content::{ContentId, ContentRef};
+    use isobox_domain::git_oid::GitOid;
+    use isobox_ports::fake::RecordingSink;
+
+    #[test]
+    fn what_lay_in_a_directory_that_was_lost_is_not_told_as_deleted() {
+        for lost in ["a/b", "a/b/"] {
+            let content = ContentRef { id: ContentId::new([1; 32]), length: 1 };
+            let file = Copied::Content { mode: Mode::File, oid: GitOid::Sha1([1; 20]), content };
+            let paths = ["a/b/x", "a/b/y/z", "a/c"].map(|path| path.as_bytes().to_vec());
+            let mut copied: BTreeMap<_, _> = paths.into_iter().map(|path| (path, file.clone())).collect();
+            let mut sink = RecordingSink::default();
+            let mut telling = Telling::new(&mut copied, &mut sink);
+            telling.lose(lost.as_bytes(), Errno::EIO).unwrap();
+            telling.deleted_until(&after_all_in(b"a")).unwrap();
+            let told: Vec<_> = sink
+                .lines
+                .iter()
+                .map(|line| match line {
+                    ChangeLine::Change(change) => (String::from_utf8_lossy(change.path.as_bytes()).into_owned(), true),
+                    ChangeLine::NotCaptured(left) => {
+                        (String::from_utf8_lossy(&left.workspace_path).into_owned(), false)
+                    }
+                })
+                .collect();
+            assert_eq!(told, [(lost.to_owned(), false), ("a/c".to_owned(), true)]);
         }
     }
 }
