@@ -207,11 +207,11 @@ impl Project {
     /// The directories of Workspaces that are still there.
     pub fn workspaces(&self) -> Vec<PathBuf> {
         let root = self.home().join(".local/state/isobox/workspaces");
-        // What a killed trial of an overlay leaves beside them is removed by a later trial.
-        let is_trial = |path: &PathBuf| path.file_name().is_some_and(|name| name.as_bytes().starts_with(b".overlay-"));
+        // What a killed trial of an overlay leaves beside them, and empty places for later ones.
+        let is_none = |path: &PathBuf| path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"."));
         fs::read_dir(root)
             .map(|entries| {
-                entries.map(|entry| entry.expect("an entry").path()).filter(|path| !is_trial(path)).collect()
+                entries.map(|entry| entry.expect("an entry").path()).filter(|path| !is_none(path)).collect()
             })
             .unwrap_or_default()
     }

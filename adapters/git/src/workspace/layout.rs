@@ -15,6 +15,8 @@
 //!     work/                               the kernel's own
 //! ```
 //!
+//! Beside them up to eight `.spare-N` lie, empty places of overlays for those that come: see spare.rs.
+//!
 //! A state of version 1 is the path of that directory. One of version 2 has a NUL byte behind it, a letter for the
 //! kind of the overlay, and then the fields of `wanted.rs`: which pristine copy it lies on.
 

@@ -18,6 +18,7 @@ pub(crate) mod pinned;
 mod reflink;
 mod retained;
 mod shown;
+mod spare;
 pub(crate) mod submodules;
 pub(crate) mod tree;
 mod wide_encoding;
@@ -227,6 +228,10 @@ impl Workspaces for GixWorkspaces {
 
     fn dispose(&self, state: &[u8]) -> Result<(), WorkspaceError> {
         let layout = layout(state)?;
+        // What cannot be kept is removed.
+        if spare::keep(layout.container()).unwrap_or(false) {
+            return Ok(());
+        }
         disposal::remove(layout.container())
             .map_err(|e| failure(&format!("remove the workspace {}", layout.shown()), e))
     }

@@ -1,7 +1,7 @@
 //! Workspaces that are overlays on a pristine copy.
 
-use super::failure;
 use super::layout::Layout;
+use super::{failure, spare};
 use crate::beneath::Kind;
 use crate::pristine::Held;
 use isobox_domain::repo_path::RepoPath;
@@ -11,9 +11,14 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 
+/// Mode of the place of an overlay.
+pub(super) const PRIVATE: u32 = 0o700;
+/// What is in it, with modes. The root of the Workspace has the mode of `upper`, whatever the umask.
+pub(super) const PARTS: [(&str, u32); 2] = [("upper", 0o755), ("work", 0o700)];
+
 /// Makes what an overlay at `layout` on `held` needs, as far as it is not there; how it is mounted.
 ///
-/// The cost does not depend on the size of the commit: up to three directories.
+/// The cost does not depend on the size of the commit: up to three directories, or a rename.
 pub(super) fn lay_out(
     layout: &Layout,
     held: &Held,
@@ -26,21 +31,26 @@ pub(super) fn lay_out(
 }
 
 fn make_directories(overlay: &Overlay) -> io::Result<()> {
-    match DirBuilder::new().mode(0o700).create(&overlay.place) {
+    let place = &overlay.place;
+    // Where something is in memory, nothing may seem to have been written to disk.
+    if overlay.memory.is_none() && !place.exists() && spare::take(place)? {
+        return Ok(());
+    }
+    match DirBuilder::new().mode(PRIVATE).create(place) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let parent = overlay.place.parent().unwrap_or(Path::new("/"));
-            DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
-            DirBuilder::new().mode(0o700).create(&overlay.place)?;
+            let parent = place.parent().unwrap_or(Path::new("/"));
+            DirBuilder::new().recursive(true).mode(PRIVATE).create(parent)?;
+            DirBuilder::new().mode(PRIVATE).create(place)?;
         }
         Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
-    if overlay.memory.is_some() {
-        return Ok(());
-    }
-    // The root of the Workspace has the mode of `upper`, whatever the umask.
-    make(&overlay.upper(), 0o755)?;
-    make(&overlay.work(), 0o700)
+    if overlay.memory.is_some() { Ok(()) } else { make_parts(place) }
+}
+
+/// Makes what is in the `place` of an overlay, as far as it is not there.
+pub(super) fn make_parts(place: &Path) -> io::Result<()> {
+    PARTS.iter().try_for_each(|(part, mode)| make(&place.join(part), *mode))
 }
 
 fn make(host_path: &Path, mode: u32) -> io::Result<()> {

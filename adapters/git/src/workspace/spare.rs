@@ -1,0 +1,127 @@
+//! Empty places of overlays, kept from Workspaces that are over for those that begin. Where a directory is made, a file system
+//! may search for long: ext4 without a journal looks at every inode that was removed in the last minutes.
+
+use super::disposal;
+use super::overlay::{PARTS, PRIVATE, make_parts};
+use nix::unistd::{getegid, geteuid};
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// So many are kept: more Workspaces than that seldom begin or end at once.
+const MOST: usize = 8;
+
+/// Makes one of them `place`, where nothing is; whether there was one that is as good as a fresh one.
+pub(super) fn take(place: &Path) -> io::Result<bool> {
+    for spare in spares(place) {
+        if fs::rename(&spare, place).is_err() {
+            continue;
+        }
+        if is_fresh(place).unwrap_or(false) {
+            return Ok(true);
+        }
+        // A power cut left a part of it, or it is somebody else's.
+        disposal::remove(place)?;
+    }
+    Ok(false)
+}
+
+/// Keeps the place of an overlay without what is in it; whether it did. Nobody else may be removing `place`: what they
+/// go on with would be missed by whoever takes it.
+pub(super) fn keep(place: &Path) -> io::Result<bool> {
+    // Of a copy, and of what lay in memory, there is nothing to keep.
+    let is_overlay = PARTS.iter().all(|(part, _)| place.join(part).is_dir());
+    let Some(spare) = spares(place).find(|spare| is_overlay && !spare.exists()) else { return Ok(false) };
+    // Its parts, too: a workload may have changed the mode and the attributes of its root, and the kernel may not be done
+    // with its own directory yet.
+    disposal::empty(place)?;
+    make_parts(place)?;
+    // Somebody may have come first: what is in theirs stays.
+    Ok(is_fresh(place)? && fs::rename(place, spare).is_ok())
+}
+
+fn spares(place: &Path) -> impl Iterator<Item = PathBuf> {
+    (0..MOST).map(move |n| place.with_file_name(format!(".spare-{n}")))
+}
+
+/// Whether everything is there, is the caller's and is empty.
+fn is_fresh(place: &Path) -> io::Result<bool> {
+    let is_complete = is_own(place, PRIVATE)? && entries(place)? == PARTS.len();
+    let is_part = |(part, mode): &(&str, u32)| Ok(is_own(&place.join(part), *mode)? && entries(&place.join(part))? == 0);
+    Ok(is_complete && PARTS.iter().map(is_part).collect::<io::Result<Vec<bool>>>()?.into_iter().all(|fit| fit))
+}
+
+fn entries(directory: &Path) -> io::Result<usize> {
+    fs::read_dir(directory).map(Iterator::count)
+}
+
+fn is_own(directory: &Path, mode: u32) -> io::Result<bool> {
+    let found = fs::symlink_metadata(directory)?;
+    let is_callers = (found.uid(), found.gid()) == (geteuid().as_raw(), getegid().as_raw());
+    Ok(found.is_dir() && is_callers && found.mode() & 0o7777 == mode)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// A root with the place of an overlay that a workload wrote to.
+    fn over() -> (tempfile::TempDir, PathBuf) {
+        let root = tempfile::tempdir().unwrap();
+        let place = root.path().join("ws-over");
+        fs::DirBuilder::new().create(&place).unwrap();
+        fs::set_permissions(&place, PermissionsExt::from_mode(PRIVATE)).unwrap();
+        make_parts(&place).unwrap();
+        fs::write(place.join("upper/written"), "").unwrap();
+        fs::set_permissions(place.join("upper"), PermissionsExt::from_mode(0o777)).unwrap();
+        fs::create_dir_all(place.join("work/work")).unwrap();
+        (root, place)
+    }
+
+    #[test]
+    fn the_next_workspace_begins_where_one_ended_and_finds_nothing_of_it() {
+        let (root, place) = over();
+        assert!(keep(&place).unwrap());
+        let next = root.path().join("ws-next");
+        assert!(take(&next).unwrap());
+        assert!(is_fresh(&next).unwrap());
+        assert_eq!(entries(root.path()).unwrap(), 1);
+        assert!(!take(&root.path().join("ws-third")).unwrap(), "there was one");
+    }
+
+    #[test]
+    fn what_is_not_whole_or_not_empty_is_removed_and_not_taken() {
+        let spoil: [fn(&Path); 4] = [
+            |spare| fs::remove_dir(spare.join("upper")).unwrap(),
+            |spare| fs::write(spare.join("upper/planted"), "").unwrap(),
+            |spare| fs::write(spare.join("planted"), "").unwrap(),
+            |spare| fs::set_permissions(spare.join("upper"), PermissionsExt::from_mode(0o777)).unwrap(),
+        ];
+        for spoil in spoil {
+            let (root, place) = over();
+            assert!(keep(&place).unwrap());
+            spoil(&root.path().join(".spare-0"));
+            assert!(!take(&place).unwrap());
+            assert_eq!(entries(root.path()).unwrap(), 0);
+        }
+    }
+
+    #[test]
+    fn copies_and_what_lay_in_memory_are_not_kept_and_no_more_than_a_few_are() {
+        let root = tempfile::tempdir().unwrap();
+        for part in ["ws-copy/root", "ws-memory"] {
+            fs::create_dir_all(root.path().join(part)).unwrap();
+        }
+        assert!(!keep(&root.path().join("ws-copy")).unwrap());
+        assert!(!keep(&root.path().join("ws-memory")).unwrap());
+        let (root, place) = over();
+        for n in 0..MOST {
+            let spare = root.path().join(format!(".spare-{n}"));
+            fs::create_dir_all(spare.join("upper")).unwrap();
+        }
+        assert!(!keep(&place).unwrap());
+        assert!(place.join("upper/written").exists(), "it is for who called to remove");
+    }
+}
