@@ -26,6 +26,10 @@ pub trait Views: Send + Sync {
     /// Writes a View, then removes all but the newest that `limit` allows.
     fn write(&self, view: &View<'_>, objects: &dyn ObjectStore, limit: ViewLimit) -> Result<(), StoreError>;
 
+    /// Removes what one more View would be too much for, as `write` does otherwise while somebody waits for it. Where another
+    /// process is at the Views, nothing is done.
+    fn make_room(&self, limit: ViewLimit) -> Result<(), StoreError>;
+
     /// Removes the View of a Task, if there is one.
     fn remove(&self, task: TaskId) -> Result<(), StoreError>;
 }

@@ -129,9 +129,9 @@ impl Dirt {
 const ENTRIES_OF_ONE_THREAD: usize = 2000;
 
 fn look(repository: &gix::Repository, depth: Depth) -> gix::Result<Dirt> {
-    let mut index = repository.index_or_empty()?;
+    let mut index = read_index(repository)?;
     if index.is_sparse() {
-        index = std::sync::Arc::new(gix::fs::FileSnapshot::new(sparse_index::expand(repository, &index)?));
+        index = sparse_index::expand(repository, &index)?;
     }
     let mut dirt = if index.entries().len() <= ENTRIES_OF_ONE_THREAD {
         let mut dirt = changed(repository, &index, Some(1), depth)?;
@@ -143,6 +143,16 @@ fn look(repository: &gix::Repository, depth: Depth) -> gix::Result<Dirt> {
     dirt.merge(staged(repository, &index, depth)?);
     look_at_submodules(repository, &index, &mut dirt)?;
     Ok(dirt)
+}
+
+/// The index of the source, empty where there is none. gix would keep the one that it shares for as long as the Task takes,
+/// which is megabytes for 50,000 files.
+fn read_index(repository: &gix::Repository) -> gix::Result<gix::index::File> {
+    let path = repository.index_path();
+    if path.try_exists().map_err(gix::Error::from_error)? {
+        return repository.open_index();
+    }
+    Ok(gix::index::File::from_state(State::new(repository.object_hash()), path))
 }
 
 fn side_by_side(repository: &gix::Repository, index: &State, depth: Depth) -> gix::Result<Dirt> {

@@ -64,7 +64,20 @@ impl Views for FsViews {
         if limit != ViewLimit::Newest(0) && !is_taken {
             write_view(&dir, view, objects)?;
         }
-        trim(&dir, limit, view.task).map_err(failed("trim views in", &subject))
+        trim(&dir, limit, Some(view.task)).map_err(failed("trim views in", &subject))
+    }
+
+    fn make_room(&self, limit: ViewLimit) -> Result<(), StoreError> {
+        let ViewLimit::Newest(limit @ 1..) = limit else { return Ok(()) };
+        let subject = shown(&self.directory);
+        let trimming = failed("trim views in", &subject);
+        let Some(dir) = find_beneath(&self.directory).map_err(&trimming)? else { return Ok(()) };
+        let file = dir.as_file().map_err(&trimming)?;
+        match file.try_lock() {
+            Ok(()) => trim(&dir, ViewLimit::Newest(limit - 1), None).map_err(trimming),
+            Err(TryLockError::WouldBlock) => Ok(()),
+            Err(TryLockError::Error(error)) => Err(trimming(error)),
+        }
     }
 
     fn remove(&self, task: TaskId) -> Result<(), StoreError> {
@@ -134,16 +147,18 @@ fn remove_unfinished(dir: &Dir) -> io::Result<()> {
     dir.names()?.iter().filter(|name| name.starts_with(UNFINISHED)).try_for_each(|name| remove_view(dir, name))
 }
 
-fn trim(dir: &Dir, limit: ViewLimit, newest: TaskId) -> io::Result<()> {
+/// Removes all but the newest Views, of which `newest` is one whatever the clock says.
+fn trim(dir: &Dir, limit: ViewLimit, newest: Option<TaskId>) -> io::Result<()> {
     let ViewLimit::Newest(limit) = limit else { return Ok(()) };
     let names: Vec<_> = dir.names()?.into_iter().filter(|name| is_view_name(name)).collect();
     if names.len() <= limit as usize {
         return Ok(());
     }
+    let newest = newest.map(|task| task.to_string());
     let mut views = Vec::new();
     for name in names {
         if let Some(modified) = dir.modified_below(&name)? {
-            views.push((Reverse((name == newest.to_string(), modified)), name));
+            views.push((Reverse((newest.as_ref() == Some(&name), modified)), name));
         }
     }
     views.sort();

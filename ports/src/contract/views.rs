@@ -30,6 +30,7 @@ const CASES: &[(&str, Case)] = &[
     ("writing_a_view_again_replaces_it", view_is_replaced),
     ("artifacts_over_1_mib_are_left_out", large_is_left_out),
     ("all_but_the_newest_are_removed", older_are_removed),
+    ("room_is_made_for_one_more_and_nothing_else_is_removed", room_is_made),
     ("record_directories_of_version_1_stay", old_directories_stay),
     ("a_limit_of_none_writes_none", none_is_written),
     ("without_a_limit_all_stay", all_stay),
@@ -102,6 +103,21 @@ fn older_are_removed(fixture: &dyn ViewsFixture) -> Result<(), Failed> {
     }
     let names: Vec<_> = fixture.files().into_keys().collect();
     assert_eq!(names, [format!("{}/record.json", task(2)), format!("{}/record.json", task(3))]);
+    Ok(())
+}
+
+fn room_is_made(fixture: &dyn ViewsFixture) -> Result<(), Failed> {
+    fixture.views().make_room(ViewLimit::Newest(2))?;
+    for n in [5, 4, 3] {
+        write(fixture, n, b"{}", ViewLimit::All)?;
+    }
+    for limit in [ViewLimit::All, ViewLimit::Newest(0), ViewLimit::Newest(4)] {
+        fixture.views().make_room(limit)?;
+        assert_eq!(fixture.files().len(), 3, "{limit:?}");
+    }
+    fixture.views().make_room(ViewLimit::Newest(2))?;
+    let names: Vec<_> = fixture.files().into_keys().collect();
+    assert_eq!(names, [format!("{}/record.json", task(3))]);
     Ok(())
 }
 

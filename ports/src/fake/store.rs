@@ -209,13 +209,14 @@ impl Views for InMemoryStore {
         state.views.retain(|(task, _)| *task != view.task);
         state.views.push((view.task, files));
         if let ViewLimit::Newest(limit) = limit {
-            let own = state.views.iter().filter(|(_, files)| !is_of_version_1(files)).count();
-            let mut surplus = own.saturating_sub(limit as usize);
-            state.views.retain(|(_, files)| {
-                let stays = surplus == 0 || is_of_version_1(files);
-                surplus -= usize::from(!stays);
-                stays
-            });
+            trim(&mut state.views, limit as usize);
+        }
+        Ok(())
+    }
+
+    fn make_room(&self, limit: ViewLimit) -> Result<(), StoreError> {
+        if let ViewLimit::Newest(limit @ 1..) = limit {
+            trim(&mut self.state().views, limit as usize - 1);
         }
         Ok(())
     }
@@ -224,6 +225,17 @@ impl Views for InMemoryStore {
         self.state().views.retain(|(of, files)| *of != task || is_of_version_1(files));
         Ok(())
     }
+}
+
+/// Removes the oldest Views of more than `most`.
+fn trim(views: &mut Vec<(TaskId, BTreeMap<String, Vec<u8>>)>, most: usize) {
+    let own = views.iter().filter(|(_, files)| !is_of_version_1(files)).count();
+    let mut surplus = own.saturating_sub(most);
+    views.retain(|(_, files)| {
+        let stays = surplus == 0 || is_of_version_1(files);
+        surplus -= usize::from(!stays);
+        stays
+    });
 }
 
 /// Whether a directory among the Views is a record of version 1.

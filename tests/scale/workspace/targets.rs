@@ -43,7 +43,7 @@ pub(crate) fn of(measured: &Measured) -> Vec<Target> {
         ));
         let open = |bytes: u64| bytes as f64 / 1e6 / OPEN_AT_ONCE as f64;
         targets.push(target("open at once: MB on disk, each", open(measured.open.disk_bytes), 0.1));
-        targets.push(target("open at once: MB of isobox in memory, each", open(measured.open.memory_bytes), 10.0));
+        targets.push(target("open at once: MB of isobox in memory, each", open(measured.open.memory_bytes), 3.0));
         // The rest of the call is not the building.
         let building = cold - warm;
         targets.push(target("first build: times git clone", building / measured.ms(CLONE), 1.0));

@@ -123,7 +123,7 @@ pub(super) fn carry_out(begun: Begun<'_>, backend: &dyn RuntimeBackend, caller: 
         Ok(sandbox) => {
             record.started_at = Some(started_at);
             record.terminal = terminal.map(|terminal| terminal.size);
-            supervise(ports, sandbox, caller, attempt, record, &workspace)
+            supervise(ports, sandbox, caller, attempt, record, &workspace, request.policy.views)
         }
     })
 }

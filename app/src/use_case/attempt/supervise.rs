@@ -8,6 +8,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, one_line};
 use isobox_domain::limit::{ExceededLimit, Limit, LimitEffect, decide};
 use isobox_domain::outcome::{Exit, Outcome};
+use isobox_domain::policy::ViewLimit;
 use isobox_domain::record::TaskRecord;
 use isobox_domain::timings::Phase;
 use isobox_ports::{Attempt, EndCause, Ending, Sandbox, Workspace, WorkspaceMount, Workspaces};
@@ -20,13 +21,20 @@ pub(super) fn supervise(
     attempt: &mut dyn Attempt,
     record: &mut TaskRecord,
     workspace: &Workspace,
+    views: ViewLimit,
 ) -> Performed {
     let asked = record.policy.asked.limits;
     if !asked.is_empty() {
         record.policy = record.policy.clone().with_limits(asked.in_force(sandbox.limits()));
     }
     let mut tee = Tee::new(caller, attempt, asked.of(Limit::Output));
-    let ended = sandbox.supervise(&mut tee);
+    let ended = std::thread::scope(|scope| {
+        // While there is nothing else to do: it is what publishing would have to wait for.
+        let made = std::thread::Builder::new().spawn_scoped(scope, || ports.views.make_room(views));
+        // What goes wrong with it is said when the View is written.
+        drop(made);
+        sandbox.supervise(&mut tee)
+    });
     record.ended_at = ports.clock.now();
     ports.laps.end(Phase::Workload);
     let (delivery, cut) = tee.finish(record);
