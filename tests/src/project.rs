@@ -210,9 +210,7 @@ impl Project {
         // What a killed trial of an overlay leaves beside them, and empty places for later ones.
         let is_none = |path: &PathBuf| path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"."));
         fs::read_dir(root)
-            .map(|entries| {
-                entries.map(|entry| entry.expect("an entry").path()).filter(|path| !is_none(path)).collect()
-            })
+            .map(|entries| entries.map(|entry| entry.expect("an entry").path()).filter(|path| !is_none(path)).collect())
             .unwrap_or_default()
     }
 

@@ -228,11 +228,7 @@ impl Workspaces for GixWorkspaces {
 
     fn dispose(&self, state: &[u8]) -> Result<(), WorkspaceError> {
         let layout = layout(state)?;
-        // What cannot be kept is removed.
-        if spare::keep(layout.container()).unwrap_or(false) {
-            return Ok(());
-        }
-        disposal::remove(layout.container())
+        spare::keep_or_remove(layout.container())
             .map_err(|e| failure(&format!("remove the workspace {}", layout.shown()), e))
     }
 

@@ -27,12 +27,23 @@ pub(super) fn take(place: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Keeps the place of an overlay without what is in it; whether it did. Nobody else may be removing `place`: what they
-/// go on with would be missed by whoever takes it.
-pub(super) fn keep(place: &Path) -> io::Result<bool> {
-    // Of a copy, and of what lay in memory, there is nothing to keep.
-    let is_overlay = PARTS.iter().all(|(part, _)| place.join(part).is_dir());
-    let Some(spare) = spares(place).find(|spare| is_overlay && !spare.exists()) else { return Ok(false) };
+/// Keeps `place` without what is in it, or removes it. Of a copy, and of what lay in memory, there is nothing to keep.
+pub(super) fn keep_or_remove(place: &Path) -> io::Result<()> {
+    if !PARTS.iter().all(|(part, _)| place.join(part).is_dir()) {
+        return disposal::remove(place);
+    }
+    // Two at once would go on in what the first of them keeps, which is somebody's Workspace by then.
+    let held = match fs::File::open(place) {
+        Ok(held) => held,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(e),
+    };
+    held.try_lock().map_err(|_| io::Error::new(io::ErrorKind::ResourceBusy, "somebody else is removing it"))?;
+    if keep(place).unwrap_or(false) { Ok(()) } else { disposal::remove(place) }
+}
+
+fn keep(place: &Path) -> io::Result<bool> {
+    let Some(spare) = spares(place).find(|spare| !spare.exists()) else { return Ok(false) };
     // Its parts, too: a workload may have changed the mode and the attributes of its root, and the kernel may not be done
     // with its own directory yet.
     disposal::empty(place)?;
@@ -48,7 +59,8 @@ fn spares(place: &Path) -> impl Iterator<Item = PathBuf> {
 /// Whether everything is there, is the caller's and is empty.
 fn is_fresh(place: &Path) -> io::Result<bool> {
     let is_complete = is_own(place, PRIVATE)? && entries(place)? == PARTS.len();
-    let is_part = |(part, mode): &(&str, u32)| Ok(is_own(&place.join(part), *mode)? && entries(&place.join(part))? == 0);
+    let is_part =
+        |(part, mode): &(&str, u32)| Ok(is_own(&place.join(part), *mode)? && entries(&place.join(part))? == 0);
     Ok(is_complete && PARTS.iter().map(is_part).collect::<io::Result<Vec<bool>>>()?.into_iter().all(|fit| fit))
 }
 
@@ -83,7 +95,7 @@ mod tests {
     #[test]
     fn the_next_workspace_begins_where_one_ended_and_finds_nothing_of_it() {
         let (root, place) = over();
-        assert!(keep(&place).unwrap());
+        keep_or_remove(&place).unwrap();
         let next = root.path().join("ws-next");
         assert!(take(&next).unwrap());
         assert!(is_fresh(&next).unwrap());
@@ -101,7 +113,7 @@ mod tests {
         ];
         for spoil in spoil {
             let (root, place) = over();
-            assert!(keep(&place).unwrap());
+            keep_or_remove(&place).unwrap();
             spoil(&root.path().join(".spare-0"));
             assert!(!take(&place).unwrap());
             assert_eq!(entries(root.path()).unwrap(), 0);
@@ -109,19 +121,32 @@ mod tests {
     }
 
     #[test]
-    fn copies_and_what_lay_in_memory_are_not_kept_and_no_more_than_a_few_are() {
-        let root = tempfile::tempdir().unwrap();
+    fn copies_and_what_lay_in_memory_are_removed_and_so_is_what_is_too_much() {
+        let (root, place) = over();
         for part in ["ws-copy/root", "ws-memory"] {
             fs::create_dir_all(root.path().join(part)).unwrap();
         }
-        assert!(!keep(&root.path().join("ws-copy")).unwrap());
-        assert!(!keep(&root.path().join("ws-memory")).unwrap());
-        let (root, place) = over();
         for n in 0..MOST {
+            keep_or_remove(&root.path().join(["ws-copy", "ws-memory"][n % 2])).unwrap();
             let spare = root.path().join(format!(".spare-{n}"));
-            fs::create_dir_all(spare.join("upper")).unwrap();
+            assert!(!spare.exists());
+            fs::create_dir(spare).unwrap();
         }
-        assert!(!keep(&place).unwrap());
-        assert!(place.join("upper/written").exists(), "it is for who called to remove");
+        keep_or_remove(&place).unwrap();
+        assert_eq!(entries(root.path()).unwrap(), MOST);
+    }
+
+    #[test]
+    fn of_two_who_remove_one_does_and_the_other_touches_nothing() {
+        let (root, place) = over();
+        let first = fs::File::open(&place).unwrap();
+        first.lock().unwrap();
+        assert_eq!(keep_or_remove(&place).unwrap_err().kind(), io::ErrorKind::ResourceBusy);
+        assert!(place.join("upper/written").exists());
+        drop(first);
+        keep_or_remove(&place).unwrap();
+        // Nothing is there any more, which is fine.
+        keep_or_remove(&place).unwrap();
+        assert_eq!(entries(root.path()).unwrap(), 1);
     }
 }
