@@ -2,7 +2,8 @@
 
 use isobox_tests::{Project, User, ignored, users};
 use serde_json::Value;
-use std::process::Command;
+use std::collections::BTreeSet;
+use std::process::{Command, Stdio};
 
 /// Marks of an overlay, as far as the kernel lets a workload set any, on what it may write.
 const FORGED: &str = r#"
@@ -119,6 +120,37 @@ fn renaming_a_directory_of_the_commit_fails_as_between_file_systems_and_the_reco
             let limitations = &record["effective_policy"]["limitations"];
             assert!(limitations.to_string().contains("fails with EXDEV"), "{limitations}");
         }
+    });
+}
+
+/// Files that take long enough to check out for every process to come before it is done.
+const MANY_FILES: usize = 3000;
+
+#[test]
+fn processes_that_begin_with_the_same_commit_at_once_lie_on_one_copy() {
+    with_overlays("processes that begin at once", |project| {
+        project.write("many/0", "first\n");
+        for n in 1..MANY_FILES {
+            project.write(&format!("many/{n}"), &format!("{n}\n"));
+        }
+        project.commit_all("Many files");
+        let begin = |n: usize| {
+            let script = format!("cat many/0 && echo {n} >> many/0 && stat -c %i many/{}", MANY_FILES - 1);
+            let mut command =
+                project.isobox_command(&["tool", "-q", "--workspace", "overlay", "--", "sh", "-c", &script]);
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("isobox starts")
+        };
+        let begun: Vec<_> = (0..6).map(begin).collect();
+        let said = begun.into_iter().map(|call| {
+            let ended = call.wait_with_output().expect("it ends");
+            assert!(ended.status.success(), "{ended:?}");
+            String::from_utf8(ended.stdout).expect("text")
+        });
+        // A file that nobody changed is the same one for all.
+        let said: BTreeSet<String> = said.collect();
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said.iter().all(|said| said.starts_with("first\n")), "{said:?}");
+        assert_eq!(project.workspaces(), Vec::<std::path::PathBuf>::new());
     });
 }
 
