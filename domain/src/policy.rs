@@ -310,7 +310,8 @@ pub struct EffectivePolicy {
 
 impl EffectivePolicy {
     /// What holds where nothing but `asked` is known: what a backend claims.
-    pub fn claimed(asked: SandboxPolicy, Capabilities { backend, controls, limitations, .. }: Capabilities) -> Self {
+    pub fn claimed(asked: SandboxPolicy, capabilities: Capabilities) -> Self {
+        let Capabilities { backend, controls, limitations, limits, .. } = capabilities;
         Self {
             backend,
             asked,
@@ -319,7 +320,7 @@ impl EffectivePolicy {
             workspace: None,
             exposures: Vec::new(),
             why_this_backend: None,
-            limits: Vec::new(),
+            limits,
         }
     }
 

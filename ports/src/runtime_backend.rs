@@ -155,6 +155,13 @@ pub trait RuntimeBackend: Send + Sync {
     /// whoever keeps the output, in their order.
     fn limits(&self, asked: &Limits) -> Vec<LimitReport>;
 
+    /// What it enforces on this machine, and would of the limits that are `asked` for.
+    fn capabilities_with(&self, asked: &Limits) -> Capabilities {
+        let capabilities = self.capabilities();
+        let is_asked = !asked.is_empty() && capabilities.unavailable.is_none();
+        if is_asked { capabilities.with_limits(&asked.in_force(self.limits(asked))) } else { capabilities }
+    }
+
     /// How it mounts overlays on this machine, found by trying; the error says why it does not. `at` is the directory below
     /// which they are written: one that is missing is made, private to the user, and nothing is left in it. Without, they
     /// are written in memory.

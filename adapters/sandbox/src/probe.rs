@@ -13,6 +13,7 @@ use isobox_domain::command::WorkloadCommand;
 use isobox_domain::enforcement::{Control, Enforcement};
 use isobox_domain::escape::Escaped;
 use isobox_domain::fact::{Fact, Namespace, OverlayPlace, Trial};
+use isobox_domain::limit::Limits;
 use isobox_domain::outcome::Exit;
 use isobox_domain::policy::{
     BackendChoice, BackendName, Capabilities, EffectivePolicy, SandboxPolicy, WorkspaceExposure, resolve,
@@ -168,15 +169,23 @@ fn launch_true(backend: &dyn RuntimeBackend, policy: &EffectivePolicy) -> Result
 /// Asks every backend what it can do here.
 #[derive(Debug, Default)]
 pub struct BackendsProbe {
+    limits: Limits,
     bubblewrap: BubblewrapBackend,
     landlock: LandlockBackend,
     host: HostBackend,
 }
 
+impl BackendsProbe {
+    /// One that also asks what would hold of `limits`.
+    pub fn of_limits(limits: Limits) -> Self {
+        Self { limits, ..Self::default() }
+    }
+}
+
 impl HostProbe for BackendsProbe {
     fn facts(&self) -> Vec<Fact> {
         let backends: [&dyn RuntimeBackend; 3] = [&self.landlock, &self.bubblewrap, &self.host];
-        backends.map(|backend| Fact::Backend(Box::new(backend.capabilities()))).into()
+        backends.map(|backend| Fact::Backend(Box::new(backend.capabilities_with(&self.limits)))).into()
     }
 }
 

@@ -160,11 +160,10 @@ fn explain(arguments: &PolicyExplainArguments) -> Result<ExitCode, Failure> {
     let user = project.user_policy().read()?;
     let mut policy = written_in(file.as_ref()).resolved();
     written_in(user.as_ref()).narrow(&mut policy);
-    // A path that cannot be shown here shows nothing.
-    let shown = policy.sandbox.read.iter().filter_map(|path| project.read_paths(std::slice::from_ref(path)).ok());
-    let (read, root): (Vec<Vec<u8>>, _) = (shown.flatten().collect(), project.root().to_owned());
+    let shown = explaining::shown_paths(&policy, &|path| project.read_paths(&[path.to_owned()]).ok()?.pop());
+    let root = project.root().to_owned();
     let home = std::env::var_os("HOME").map(OsString::into_vec);
-    let around = Surroundings { root: root.as_os_str().as_bytes(), read: &read, home: home.as_deref() };
+    let around = Surroundings { root: root.as_os_str().as_bytes(), shown: &shown, home: home.as_deref() };
     let answer = explaining::explain(&policy, &around, &question);
     let (values, origins) = held(&project, file)?;
     let mut out = for_documents();

@@ -13,7 +13,7 @@ pub(crate) fn text(out: &mut dyn Write, answer: &Answer, values: &[PolicyValue],
         Some(value) => writeln!(out, "  `{}` is {} ({})", value.key, value.value, origins.place(value))?,
         None => writeln!(out, "  no policy says otherwise")?,
     }
-    writeln!(out, "  {}", origins.held(answer.control))
+    writeln!(out, "  {}", origins.held(answer.subject))
 }
 
 /// For programs: a document of schema `isobox.policy-explanation/v1`.
@@ -25,7 +25,7 @@ pub(crate) fn document(answer: &Answer, values: &[PolicyValue], origins: &Origin
         "allowed": answer.is_allowed,
         "why": answer.why,
         "rule": rule,
-        "enforcement": origins.held_document(answer.control),
+        "enforcement": origins.held_document(answer.subject),
     })
 }
 

@@ -3,7 +3,7 @@
 use super::text;
 use crate::output::record_json;
 use crate::use_case::effective_policy::{Origin, PolicyValue};
-use crate::use_case::held_here::{HeldHere, control_of};
+use crate::use_case::held_here::{HeldHere, Subject};
 use isobox_domain::enforcement::Control;
 use isobox_ports::PolicyFile;
 use serde_json::{Value, json};
@@ -39,17 +39,18 @@ impl Origins {
 
     /// What enforces a key here, in words.
     pub(crate) fn enforcement(&self, key: &str) -> String {
-        control_of(key).map_or_else(|| "isobox itself sees to it".to_owned(), |control| self.held(control))
+        Subject::of(key).map_or_else(|| "isobox itself sees to it".to_owned(), |subject| self.held(subject))
     }
 
-    /// What enforces a control here, in words.
-    pub(crate) fn held(&self, control: Control) -> String {
-        match self.held.of(control) {
-            Ok((backend, Some(held))) => {
-                format!("{} here, by {}: {}", control.name(), backend.name(), text::enforcement(held))
+    /// What enforces something here, in words.
+    pub(crate) fn held(&self, subject: Subject) -> String {
+        match (self.held.of(subject), subject) {
+            (Ok((backend, Some(held))), _) => {
+                format!("{} here, by {}: {}", subject.name(), backend.name(), text::enforcement(held))
             }
-            Ok((backend, None)) => format!("{} says nothing about it", backend.name()),
-            Err(refusal) => format!("nothing starts here: {refusal}"),
+            (Ok((_, None)), Subject::Limit(_)) => "there is nothing to enforce".to_owned(),
+            (Ok((backend, None)), Subject::Control(_)) => format!("{} says nothing about it", backend.name()),
+            (Err(refusal), _) => format!("nothing starts here: {refusal}"),
         }
     }
 
@@ -65,16 +66,23 @@ impl Origins {
         })
     }
 
-    /// What enforces a key here, for programs; null for what isobox itself sees to, or where nothing starts.
+    /// What enforces a key here, for programs; null for what isobox itself sees to, for what is not limited, or where nothing
+    /// starts.
     pub(crate) fn enforcement_document(&self, key: &str) -> Value {
-        control_of(key).map_or(Value::Null, |control| self.held_document(control))
+        Subject::of(key).map_or(Value::Null, |subject| self.held_document(subject))
     }
 
-    /// The same of a control.
-    pub(crate) fn held_document(&self, control: Control) -> Value {
-        let Ok((backend, Some(held))) = self.held.of(control) else { return Value::Null };
+    /// The same of a control or a limit.
+    pub(crate) fn held_document(&self, subject: Subject) -> Value {
+        let Ok((backend, Some(held))) = self.held.of(subject) else { return Value::Null };
         let mut document = record_json::enforcement(held);
-        document["control"] = control.name().into();
+        match subject {
+            Subject::Control(control) => document["control"] = control.name().into(),
+            Subject::Limit(limit) => {
+                document["control"] = Control::Limits.name().into();
+                document["limit"] = limit.name().into();
+            }
+        }
         document["backend"] = backend.name().into();
         document
     }

@@ -14,7 +14,7 @@ mod supervise;
 mod take_along;
 mod turn;
 
-pub(crate) use choose::{able, choose};
+pub(crate) use choose::choose;
 pub(crate) use copies::capture as capture_copies;
 pub(crate) use follow_up::{FollowUp, Start};
 pub(crate) use streams::{Caller, Session};

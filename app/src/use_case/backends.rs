@@ -1,7 +1,6 @@
 //! What every Runtime Backend enforces on this machine, and which one `auto` takes.
 
 use crate::failure::Failure;
-use crate::use_case::attempt::able;
 use isobox_domain::policy::{BackendChoice, BackendName, Capabilities, ProjectPolicy, Refusal, SandboxPolicy, resolve};
 use isobox_ports::{PolicySource, RuntimeBackend};
 
@@ -45,7 +44,8 @@ pub(crate) fn backends(ports: &Ports<'_>) -> Result<Backends, Failure> {
     let mut policy = written.map_or_else(ProjectPolicy::default, |written| written.resolved());
     ports.user.written()?.unwrap_or_default().narrow(&mut policy);
     let asked = policy.sandbox;
-    let capabilities: Vec<Capabilities> = ports.backends.iter().map(|backend| able(*backend, &asked.limits)).collect();
+    let capable = ports.backends.iter().map(|backend| backend.capabilities_with(&asked.limits));
+    let capabilities: Vec<Capabilities> = capable.collect();
     let choice = asked.backend;
     let auto = resolve(&SandboxPolicy { backend: BackendChoice::Auto, ..asked }, &capabilities);
     let auto = auto.map(|effective| (effective.backend, effective.why_this_backend.unwrap_or_default()));

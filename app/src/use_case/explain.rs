@@ -1,9 +1,12 @@
 //! Whether the policy of a project allows something, and which of its rules says so.
 
+use crate::use_case::held_here::Subject;
 use isobox_domain::enforcement::Control;
 use isobox_domain::limit::Limit;
 use isobox_domain::policy::read::contains;
-use isobox_domain::policy::{DependencyCache, NetworkAccess, PathMode, ProjectPolicy, ReuseKind, WorkspaceExposure};
+use isobox_domain::policy::{
+    CopyChanges, DependencyCache, NetworkAccess, PathMode, ProjectPolicy, ReuseInput, ReuseKind, WorkspaceExposure,
+};
 use isobox_domain::variables::PASSED_ON;
 
 /// What is asked about.
@@ -33,10 +36,42 @@ pub(crate) enum Host {
 pub(crate) struct Surroundings<'a> {
     /// The root of the repository, a host path.
     pub(crate) root: &'a [u8],
-    /// The paths of `filesystem.read`, links resolved.
-    pub(crate) read: &'a [Vec<u8>],
+    /// What the policy shows of the host.
+    pub(crate) shown: &'a [ShownPath],
     /// The home directory of the user.
     pub(crate) home: Option<&'a [u8]>,
+}
+
+/// A host path that a policy shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ShownPath {
+    /// The path, links resolved.
+    path: Vec<u8>,
+    /// The key of the policy that shows it.
+    key: &'static str,
+    /// What a workload may do with it, as a sentence.
+    access: &'static str,
+}
+
+/// What `policy` shows of the host, where it may be changed before where it may not. `resolve` finds what a path stands for:
+/// one that cannot be shown here shows nothing.
+pub(crate) fn shown_paths(policy: &ProjectPolicy, resolve: &dyn Fn(&[u8]) -> Option<Vec<u8>>) -> Vec<ShownPath> {
+    let written = policy.sandbox.files.write.iter().map(|rule| {
+        let access = match rule.changes {
+            CopyChanges::Captured => "the workload has a copy of it to change, and what it changes is captured",
+            CopyChanges::Discarded => "the workload has a copy of it to change, which is thrown away",
+        };
+        (rule.path.as_slice(), "filesystem.write", access)
+    });
+    let inputs = policy.sandbox.reuse_inputs.iter().filter(|input| input.kind == ReuseKind::Path);
+    let (copied, exposed): (Vec<_>, Vec<_>) = inputs.map(ReuseInput::path).partition(|(_, is_copied)| *is_copied);
+    let reused = |access: &'static str| move |(path, _)| (path, "reuse_inputs", access);
+    let copied = copied.into_iter().map(reused("the workload has a copy of it to change, by choice"));
+    let exposed = exposed.into_iter().map(reused("it is exposed by choice, to be read alone"));
+    let read = policy.sandbox.read.iter();
+    let read = read.map(|path| (path.as_slice(), "filesystem.read", "it may be read, and not be changed"));
+    let all = written.chain(copied).chain(read).chain(exposed);
+    all.filter_map(|(path, key, access)| Some(ShownPath { path: resolve(path)?, key, access })).collect()
 }
 
 /// An answer.
@@ -48,8 +83,8 @@ pub(crate) struct Answer {
     pub(crate) why: String,
     /// The key of the policy that says so; `None` where no policy can say otherwise.
     pub(crate) key: Option<&'static str>,
-    /// The control that it is about.
-    pub(crate) control: Control,
+    /// What of the policy it is about.
+    pub(crate) subject: Subject,
 }
 
 /// Answers a question about `policy`, as it holds.
@@ -70,7 +105,8 @@ fn host_is_reached(policy: &ProjectPolicy, host: Host) -> Answer {
         }
         (NetworkAccess::Deny, Host::Other) => (false, "the workload reaches nothing but its own loopback"),
     };
-    Answer { is_allowed, why: why.to_owned(), key: Some("network.default"), control: Control::Network }
+    let subject = Subject::Control(Control::Network);
+    Answer { is_allowed, why: why.to_owned(), key: Some("network.default"), subject }
 }
 
 /// Directories of the system that every Sandbox shows.
@@ -87,7 +123,7 @@ const OWN: [(&[u8], &str); 5] = [
 
 /// The rule that hides a path, or a directory that it lies in.
 fn hiding(policy: &ProjectPolicy, around: &Surroundings<'_>, path: &[u8]) -> Option<String> {
-    let shown = around.read.iter().map(Vec::as_slice).chain([around.root]);
+    let shown = around.shown.iter().map(|shown| shown.path.as_slice()).chain([around.root]);
     let shown: Vec<&[u8]> = shown.filter(|place| contains(place, path)).collect();
     let rules = policy.sandbox.files.hide.iter();
     let mut hiding = rules.filter(|rule| {
@@ -98,8 +134,8 @@ fn hiding(policy: &ProjectPolicy, around: &Surroundings<'_>, path: &[u8]) -> Opt
 }
 
 fn path_is_shown(policy: &ProjectPolicy, around: &Surroundings<'_>, path: &[u8]) -> Answer {
-    let answer =
-        |is_allowed, why: &str, key| Answer { is_allowed, why: why.to_owned(), key, control: Control::Filesystem };
+    let subject = Subject::Control(Control::Filesystem);
+    let answer = |is_allowed, why: &str, key| Answer { is_allowed, why: why.to_owned(), key, subject };
     if let Some(rule) = hiding(policy, around, path) {
         return answer(false, &format!("the rule `{rule}` hides it"), Some("filesystem.hide"));
     }
@@ -122,8 +158,8 @@ fn path_is_shown(policy: &ProjectPolicy, around: &Surroundings<'_>, path: &[u8])
             ),
         };
     }
-    if around.read.iter().any(|shown| contains(shown, path)) {
-        return answer(true, "it may be read, and not be changed", Some("filesystem.read"));
+    if let Some(shown) = around.shown.iter().find(|shown| contains(&shown.path, path)) {
+        return answer(true, shown.access, Some(shown.key));
     }
     let lends = |cache: &&DependencyCache| cache.parts().iter().any(|part| is_in_cache(**cache, part, around, path));
     if let Some(cache) = policy.sandbox.caches.iter().find(lends) {
@@ -136,7 +172,8 @@ fn path_is_shown(policy: &ProjectPolicy, around: &Surroundings<'_>, path: &[u8])
     }
     let is_reused = |value: &str| contains(value.as_bytes(), path);
     let inputs = policy.sandbox.reuse_inputs.iter();
-    if inputs.filter(|input| input.kind != ReuseKind::EnvVar).any(|input| is_reused(&input.value)) {
+    let others = [ReuseKind::HostBinary, ReuseKind::LocalIntegration];
+    if inputs.filter(|input| others.contains(&input.kind)).any(|input| is_reused(&input.value)) {
         return answer(true, "it is exposed by choice", Some("reuse_inputs"));
     }
     if SYSTEM.iter().any(|system| contains(system, path)) {
@@ -154,8 +191,8 @@ fn is_in_cache(cache: DependencyCache, part: &str, around: &Surroundings<'_>, pa
 }
 
 fn variable_is_passed_on(policy: &ProjectPolicy, name: &str) -> Answer {
-    let answer =
-        |is_allowed, why: &str, key| Answer { is_allowed, why: why.to_owned(), key, control: Control::Environment };
+    let subject = Subject::Control(Control::Environment);
+    let answer = |is_allowed, why: &str, key| Answer { is_allowed, why: why.to_owned(), key, subject };
     match (name, policy.sandbox.path_mode) {
         ("PATH", PathMode::Inherited) => answer(true, "it is the caller's", Some("development_environment.path_mode")),
         ("PATH", PathMode::Default) => {
@@ -180,16 +217,20 @@ fn limit_is_set(policy: &ProjectPolicy, limit: Limit) -> Answer {
         Some(most) => format!("up to {}", limit.unit().shown(most)),
         None => format!("nothing limits {}", limit.name()),
     };
-    Answer { is_allowed: true, why, key: Some(limit.key()), control: Control::Limits }
+    Answer { is_allowed: true, why, key: Some(limit.key()), subject: Subject::Limit(limit) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use isobox_domain::policy::WriteRule;
 
     fn answers(policy: &ProjectPolicy, question: &Question) -> (bool, Option<&'static str>) {
-        let around = Surroundings { root: b"/home/ana/app", read: &[b"/opt/go".to_vec()], home: None };
-        let Answer { is_allowed, key, .. } = explain(policy, &around, question);
+        let mut policy = policy.clone();
+        policy.sandbox.read.push(b"/opt/go".to_vec());
+        let shown = shown_paths(&policy, &|path| Some(path.to_vec()));
+        let around = Surroundings { root: b"/home/ana/app", shown: &shown, home: None };
+        let Answer { is_allowed, key, .. } = explain(&policy, &around, question);
         (is_allowed, key)
     }
 
@@ -210,6 +251,27 @@ mod tests {
             ((true, None), (false, None), (false, Some("reuse_inputs")))
         );
         assert_eq!(variable("PATH"), (false, Some("development_environment.path_mode")));
+    }
+
+    #[test]
+    fn what_may_be_changed_is_told_before_what_may_be_read() {
+        let mut policy = ProjectPolicy::default();
+        policy.sandbox.read = vec![b"/srv".to_vec()];
+        policy.sandbox.files.write = vec![WriteRule::discarding(b"/srv/data".to_vec())];
+        let input = |value: &str| ReuseInput { kind: ReuseKind::Path, value: value.to_owned(), digest: None };
+        policy.sandbox.reuse_inputs = vec![input("/srv/input:rw"), input("/mnt/ro")];
+        for (path, key, says) in [
+            ("/srv/data/x", "filesystem.write", "thrown away"),
+            ("/srv/input", "reuse_inputs", "copy of it to change"),
+            ("/srv/other", "filesystem.read", "not be changed"),
+            ("/mnt/ro", "reuse_inputs", "read alone"),
+        ] {
+            let shown = shown_paths(&policy, &|path| Some(path.to_vec()));
+            let around = Surroundings { root: b"/home/ana/app", shown: &shown, home: None };
+            let answer = explain(&policy, &around, &Question::Path(path.as_bytes().to_vec()));
+            assert_eq!((answer.is_allowed, answer.key), (true, Some(key)), "{path}");
+            assert!(answer.why.contains(says), "{}", answer.why);
+        }
     }
 
     #[test]
@@ -235,7 +297,7 @@ mod tests {
     fn what_was_downloaded_is_lent_and_what_lies_beside_it_is_not() {
         let mut policy = ProjectPolicy::default();
         policy.sandbox.caches = vec![DependencyCache::Cargo];
-        let around = Surroundings { root: b"/home/ana/app", read: &[], home: Some(b"/home/ana") };
+        let around = Surroundings { root: b"/home/ana/app", shown: &[], home: Some(b"/home/ana") };
         for (path, expected) in [
             ("/home/ana/.cargo/registry/cache/a", (true, Some("caches"))),
             ("/home/ana/.cargo/credentials.toml", (false, Some("filesystem.read"))),

@@ -10,7 +10,7 @@ use isobox_git::{GixRepository, RepositoryProbe};
 use isobox_host::{
     Directories, FsPolicyPins, InstallationProbe, PolicyAskedProbe, PolicyTrustProbe, YamlPolicySource, YamlUserPolicy,
 };
-use isobox_ports::{Access, Exposed, HostProbe};
+use isobox_ports::{Access, Exposed, HostProbe, PolicySource};
 use isobox_sandbox::{BackendsProbe, SandboxProbe, SandboxProber};
 use isobox_store::StoreProbe;
 use std::path::Path;
@@ -18,7 +18,7 @@ use std::path::Path;
 /// Hands the probes of this machine, and of the project around `directory`, to `look`.
 pub(crate) fn with_probes<T>(directory: &Path, look: impl FnOnce(&[&dyn HostProbe]) -> T) -> T {
     let installation = InstallationProbe::of_this_process(env!("CARGO_PKG_VERSION"));
-    let (sandbox, backends) = (sandbox(), BackendsProbe::default());
+    let sandbox = sandbox();
     let repository = RepositoryProbe::new(directory);
     // What is refused is told by the probe of the repository; nothing else of it is looked at then.
     let Ok(usable) = GixRepository::discover(directory) else {
@@ -27,6 +27,7 @@ pub(crate) fn with_probes<T>(directory: &Path, look: impl FnOnce(&[&dyn HostProb
     let (policy, directories) = (YamlPolicySource::new(usable.root()), Directories::from_environment());
     let location = Location::of_project(&usable);
     let store = StoreProbe::new(&location.records);
+    let backends = backends(&policy, &directories);
     let asked = asked(&policy, &directories, &usable, &location);
     let trust = PolicyTrustProbe::new(policy.clone(), FsPolicyPins::new(directories), usable.common_dir().to_owned());
     look(&[&installation, &sandbox, &backends, &repository, &policy, &trust, &asked, &store, &ProjectLogProbe(&usable)])
@@ -57,6 +58,14 @@ fn sandbox() -> SandboxProbe {
     }
 }
 
+/// What backends can do, and would of the limits of the policy. Of one that cannot be read another probe tells.
+fn backends(policy: &YamlPolicySource, directories: &Directories) -> BackendsProbe {
+    let written = |source: &dyn PolicySource| source.written().ok().flatten().unwrap_or_default();
+    let mut resolved = written(policy).resolved();
+    written(&YamlUserPolicy::new(directories.clone())).narrow(&mut resolved);
+    BackendsProbe::of_limits(resolved.sandbox.limits)
+}
+
 fn asked(
     policy: &YamlPolicySource,
     directories: &Directories,
@@ -72,6 +81,6 @@ impl Project {
     pub(crate) fn with_policy_probes<T>(&self, look: impl FnOnce(&[&dyn HostProbe]) -> T) -> T {
         let policy = YamlPolicySource::new(self.repository.root());
         let asked = asked(&policy, &self.directories, &self.repository, &self.location);
-        look(&[&BackendsProbe::default(), &asked])
+        look(&[&backends(&policy, &self.directories), &asked])
     }
 }

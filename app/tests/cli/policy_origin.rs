@@ -63,4 +63,33 @@ fn a_question_is_answered_with_the_rule_that_decides_it() {
     assert_eq!((asked("env", "TERM").code, asked("env", "AWS_SECRET_ACCESS_KEY").code), (0, 1));
     let limit = document(&project.isobox(&["policy", "explain", "--json", "limit", "memory"]));
     assert_eq!(limit["schema"], "isobox.policy-explanation/v1");
+    assert_eq!(limit["enforcement"], serde_json::Value::Null, "nothing is limited");
+}
+
+#[test]
+fn what_is_said_of_a_limit_is_what_the_record_of_a_task_says() {
+    let project = Project::initialised(User::Current);
+    project.write_policy(&project.read(POLICY).replace("  open_files: unlimited", "  open_files: 99"));
+    project.commit_all("Policy");
+    assert_eq!(project.isobox(&["run", "-q", "--", "true"]).code, 0);
+    let on_record =
+        &document(&project.isobox(&["show", "--json", "@latest"]))["effective_policy"]["limits"]["open_files"];
+    let explained = document(&project.isobox(&["policy", "explain", "--json", "limit", "open_files"]));
+    let mut expected = serde_json::json!({ "control": "limits", "limit": "open_files" });
+    for field in ["status", "mechanism"] {
+        expected[field] = on_record[field].clone();
+    }
+    expected["backend"] = explained["enforcement"]["backend"].clone();
+    assert_eq!(explained["enforcement"], expected);
+    let shown = project.isobox(&["policy", "show", "--effective", "--origin"]).stdout;
+    let mechanism = on_record["mechanism"].as_str().expect("a mechanism");
+    assert!(
+        shown.contains(&format!(
+            "    open_files here, by {}: enforced ({mechanism})",
+            expected["backend"].as_str().expect("a name")
+        )),
+        "{shown}"
+    );
+    let unlimited = shown.lines().skip_while(|line| !line.starts_with("limits.memory")).nth(2);
+    assert_eq!(unlimited, Some("    there is nothing to enforce"));
 }

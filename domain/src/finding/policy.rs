@@ -79,8 +79,20 @@ fn holds(effective: &EffectivePolicy, finding: Finding) -> Finding {
         BackendName::Host => finding
             .warning("it contains nothing: a workload can read and change whatever you can")
             .fix("write `runtime_backend: auto`, unless that is what you want"),
-        BackendName::Bubblewrap | BackendName::Landlock => finding,
+        BackendName::Bubblewrap | BackendName::Landlock => match unheld(effective) {
+            None => finding,
+            Some(limits) => finding
+                .warning(format!("a workload may use more than the policy says: {limits}"))
+                .fix("`isobox policy explain limit NAME` says why; `require: [limits]` refuses a Task instead"),
+        },
     }
+}
+
+/// The limits that were asked for and do not hold here, or only in part.
+fn unheld(effective: &EffectivePolicy) -> Option<String> {
+    let unheld = effective.limits.iter().filter(|report| !report.enforcement.is_enforced());
+    let said: Vec<_> = unheld.map(|report| format!("{} {}", report.limit.name(), report.enforcement.word())).collect();
+    (!said.is_empty()).then(|| said.join(", "))
 }
 
 /// One finding for all paths, in the place of the first.

@@ -6,6 +6,7 @@ use crate::fact::{
     Duplicate, Exposable, IgnoreCoverage, Namespace, OverlayPlace, PolicyTrust, Refused, Relation, Room, Running,
     StoreHealth, Trial,
 };
+use crate::limit::{Limit, LimitReport};
 use crate::policy::{BackendChoice, BackendName, Capabilities, SandboxPolicy};
 
 fn one(fact: Fact) -> Finding {
@@ -194,6 +195,26 @@ fn a_policy_that_contains_nothing_is_a_warning_and_one_that_does_is_none() {
     assert_eq!(
         (finding.severity, finding.found.as_str()),
         (Severity::Ok, "runtime_backend bubblewrap, network.default deny")
+    );
+}
+
+#[test]
+fn a_limit_that_does_not_hold_here_is_a_warning_and_says_which() {
+    let asked = SandboxPolicy::default();
+    let judged = |limits: Vec<LimitReport>| {
+        let able = backends().map(|fact| match fact {
+            Fact::Backend(capabilities) => Fact::Backend(Box::new(capabilities.with_limits(&limits))),
+            fact => fact,
+        });
+        of_policy(asked.clone(), &able)
+    };
+    let held = LimitReport::by(Limit::OpenFiles, 64, "RLIMIT_NOFILE");
+    assert_eq!(judged(vec![held.clone()]).severity, Severity::Ok);
+    let finding = judged(vec![LimitReport::not(Limit::Memory, 1 << 20, "no control group"), held]);
+    assert_eq!(finding.severity, Severity::Warning);
+    assert_eq!(
+        finding.consequence.as_deref(),
+        Some("a workload may use more than the policy says: memory not_enforced")
     );
 }
 

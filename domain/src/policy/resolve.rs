@@ -128,8 +128,8 @@ impl Refusal {
 /// Resolves what was asked for against `backends`, in order of preference.
 ///
 /// A named backend is taken or refused; `auto` takes the first that can start, contains the filesystem and enforces
-/// everything that is required, unless a later one enforces all that it does and more; never `host`. What is enforced in part is not enforced here. Resolving what has been
-/// resolved gives the same.
+/// everything that is required, unless a later one enforces all that it does and more; never `host`. What is enforced in
+/// part is not enforced here. Resolving what has been resolved gives the same.
 pub fn resolve(asked: &SandboxPolicy, backends: &[Capabilities]) -> Result<EffectivePolicy, Refusal> {
     if let Some(input) = asked.reuse_inputs.iter().find(|input| input.kind == ReuseKind::CredentialRef) {
         return Err(Refusal::CredentialReference { reference: input.value.clone() });
@@ -149,7 +149,7 @@ pub fn resolve(asked: &SandboxPolicy, backends: &[Capabilities]) -> Result<Effec
         workspace: None,
         exposures: exposures(asked),
         why_this_backend: why,
-        limits: Vec::new(),
+        limits: chosen.limits.clone(),
     })
 }
 

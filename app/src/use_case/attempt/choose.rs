@@ -4,7 +4,7 @@ use super::{Ports, ROOM_BYTES, Retention, TaskRequest, Uncommitted, preflight_of
 use crate::failure::{Failure, FailureKind};
 use isobox_domain::enforcement::Enforcement;
 use isobox_domain::escape::Escaped;
-use isobox_domain::limit::{Limit, LimitReport, Limits};
+use isobox_domain::limit::{Limit, LimitReport};
 use isobox_domain::policy::{
     BackendChoice, BackendName, Capabilities, EffectivePolicy, Refusal, SandboxPolicy, WorkspaceChoice, WorkspaceKind,
     resolve,
@@ -22,7 +22,7 @@ pub(crate) fn choose<'a>(
     let candidates: Vec<_> = backends.iter().filter(|backend| is_candidate(asked.backend, backend.name())).collect();
     let mut capabilities: Vec<Capabilities> = Vec::new();
     for candidate in &candidates {
-        capabilities.push(able(**candidate, &asked.limits));
+        capabilities.push(candidate.capabilities_with(&asked.limits));
         let is_settled = capabilities.last().is_some_and(Capabilities::is_outdone_by_none);
         if is_settled && resolve(asked, &capabilities).is_ok() {
             break;
@@ -31,21 +31,7 @@ pub(crate) fn choose<'a>(
     let effective = resolve(asked, &capabilities).map_err(refused)?;
     let chosen = candidates.into_iter().find(|backend| backend.name() == effective.backend);
     let chosen = chosen.ok_or_else(|| Failure::new(FailureKind::General, "the chosen runtime backend is not there"))?;
-    let limits = forecast(*chosen, &effective);
-    Ok((*chosen, effective.with_limits(limits)))
-}
-
-/// What a backend can do, with what it can do about the limits that are asked for.
-pub(crate) fn able(backend: &dyn RuntimeBackend, limits: &Limits) -> Capabilities {
-    let capabilities = backend.capabilities();
-    let is_asked = !limits.is_empty() && capabilities.unavailable.is_none();
-    if is_asked { capabilities.with_limits(&limits.in_force(backend.limits(limits))) } else { capabilities }
-}
-
-/// What is expected to hold of the limits that were asked for.
-fn forecast(backend: &dyn RuntimeBackend, policy: &EffectivePolicy) -> Vec<LimitReport> {
-    let asked = &policy.asked.limits;
-    if asked.is_empty() { Vec::new() } else { asked.in_force(backend.limits(asked)) }
+    Ok((*chosen, effective))
 }
 
 /// The form of the Workspace that was asked for, which `backend` has to be able to mount.
