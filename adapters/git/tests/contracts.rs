@@ -8,9 +8,9 @@ use isobox_domain::change::Mode;
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::WorkspaceSource;
-use isobox_git::{GixRepository, GixWorkspaces};
-use isobox_ports::contract::{repository, workspaces};
-use isobox_ports::{TrustedRepository, Workspaces};
+use isobox_git::{FsPrivateCopies, GixRepository, GixWorkspaces};
+use isobox_ports::contract::{private_copies, repository, workspaces};
+use isobox_ports::{PrivateCopies, TrustedRepository, Workspaces};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -126,6 +126,53 @@ impl repository::RepositoryFixture for Fixture {
     }
 }
 
+/// A directory of the host that has everything that can be copied.
+struct Host {
+    place: Place,
+    copies: FsPrivateCopies,
+}
+
+impl Host {
+    fn new() -> Self {
+        let place = Place::new();
+        let shown = place.join("shown");
+        write(&shown.join("directory/file"), Mode::File, b"one");
+        write(&shown.join("directory/program"), Mode::Executable, b"two");
+        write(&shown.join("link"), Mode::Symlink, b"directory/file");
+        fs::create_dir(shown.join("empty")).expect("a directory");
+        let copies = FsPrivateCopies::new(place.join("copies"));
+        Self { place, copies }
+    }
+}
+
+impl private_copies::PrivateCopiesFixture for Host {
+    fn copies(&self) -> &dyn PrivateCopies {
+        &self.copies
+    }
+
+    fn later(&self) -> Box<dyn PrivateCopies> {
+        Box::new(FsPrivateCopies::new(self.place.join("copies")))
+    }
+
+    fn something(&self) -> PathBuf {
+        self.place.join("shown")
+    }
+
+    fn state(&self) -> Vec<String> {
+        let names = ["", "directory", "directory/file", "directory/program", "link", "empty"];
+        let look = |name: &str| {
+            let path = self.something().join(name);
+            let found = path.symlink_metadata().expect("it is there");
+            (path.clone(), found.mode(), found.ino(), found.mtime(), found.mtime_nsec(), fs::read(path).ok())
+        };
+        names.map(|name| format!("{:?}", look(name))).into()
+    }
+
+    fn remains(&self) -> usize {
+        fs::read_dir(self.place.join("copies")).map_or(0, Iterator::count)
+    }
+}
+
 fn main() -> ExitCode {
     fixture::run(|| {
         let lacking = BTRFS.lacking();
@@ -134,6 +181,11 @@ fn main() -> ExitCode {
         let sharing = workspaces::cases(&name, Fixture::sharing);
         let sharing = sharing.into_iter().map(|trial| trial.with_ignored_flag(lacking.is_some()));
         let plain = workspaces::cases("gix_workspaces", Fixture::new);
-        plain.into_iter().chain(sharing).chain(repository::cases("gix_repository", Fixture::new)).collect()
+        plain
+            .into_iter()
+            .chain(sharing)
+            .chain(repository::cases("gix_repository", Fixture::new))
+            .chain(private_copies::cases("directories", Host::new))
+            .collect()
     })
 }

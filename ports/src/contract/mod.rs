@@ -19,6 +19,7 @@ pub mod object_store;
 pub mod open_attempts;
 pub mod policy_pins;
 pub mod policy_source;
+pub mod private_copies;
 pub mod prober;
 pub mod project_files;
 pub mod promotion;

@@ -1,16 +1,17 @@
 //! Private copies of which nothing is on disk.
 
 use crate::{Access, CaptureSink, Exposed, PrivateCopies, PrivateCopyError};
+use isobox_domain::escape::Escaped;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Copies that are there by name alone.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct NamedCopies {
-    made: Mutex<Vec<Vec<u8>>>,
-    reserved: Mutex<u8>,
-    is_broken: AtomicBool,
+    made: Arc<Mutex<Vec<Vec<u8>>>>,
+    reserved: Arc<Mutex<u8>>,
+    is_broken: Arc<AtomicBool>,
 }
 
 impl NamedCopies {
@@ -43,7 +44,7 @@ impl PrivateCopies for NamedCopies {
 
     fn make(&self, reserved: &[u8], exposed: &mut Exposed) -> Result<(), PrivateCopyError> {
         for shown in exposed.shown.iter_mut().filter(|shown| shown.access != Access::ReadOnly) {
-            shown.source = PathBuf::from("/copy");
+            shown.source = PathBuf::from(self.shown(reserved));
         }
         self.lock().push(reserved.to_vec());
         Ok(())
@@ -56,8 +57,8 @@ impl PrivateCopies for NamedCopies {
         }
     }
 
-    fn shown(&self, _: &[u8]) -> String {
-        "/copy".to_owned()
+    fn shown(&self, state: &[u8]) -> String {
+        format!("/copies/{}", Escaped(state))
     }
 
     fn dispose(&self, state: &[u8]) -> Result<(), PrivateCopyError> {
