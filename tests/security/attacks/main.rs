@@ -10,6 +10,7 @@ mod environment;
 mod filesystem;
 mod inside;
 mod ipc;
+mod limits;
 mod network;
 mod privileges;
 mod processes;
@@ -21,8 +22,8 @@ use isobox_tests::{Backend, Case, Machine, User, ignored, users};
 use libtest_mimic::{Arguments, Failed, Trial};
 use report::Reported;
 
-/// The attacks on each control, by its name in records.
-const CONTROLS: [(&str, &[Attack]); 8] = [
+/// The attacks on each control and on each limit, by its name in records.
+const CONTROLS: [(&str, &[Attack]); 18] = [
     ("filesystem", filesystem::ATTACKS),
     ("network", network::ATTACKS),
     ("processes", processes::ATTACKS),
@@ -31,6 +32,16 @@ const CONTROLS: [(&str, &[Attack]); 8] = [
     ("ipc", ipc::ATTACKS),
     ("environment", environment::ATTACKS),
     ("credentials", credentials::ATTACKS),
+    ("limits.time", limits::TIME),
+    ("limits.idle_time", limits::IDLE_TIME),
+    ("limits.memory", limits::MEMORY),
+    ("limits.processes", limits::PROCESSES),
+    ("limits.cpu", limits::CPU),
+    ("limits.cpu_time", limits::CPU_TIME),
+    ("limits.disk", limits::DISK),
+    ("limits.inodes", limits::INODES),
+    ("limits.open_files", limits::OPEN_FILES),
+    ("limits.file_size", limits::FILE_SIZE),
 ];
 
 /// Where attacks are tried: what tests are called after, the backend, and what the machine lacks.
@@ -71,9 +82,11 @@ fn main() {
                         false => is_held_or_admitted(&title, control, attack, &case()),
                     })
                 }));
-                trials.push(Trial::test(title("is_not_called_weaker_than_it_is"), move || {
-                    is_not_too_modest(control, attacks, &case())
-                }));
+                if is_measured(control, machine) {
+                    trials.push(Trial::test(title("is_not_called_weaker_than_it_is"), move || {
+                        is_not_too_modest(control, attacks, &case())
+                    }));
+                }
             }
         }
     }
@@ -84,6 +97,12 @@ fn main() {
         trials.clear();
     }
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// Whether what is admitted of it is a gap that can be shown. Without namespaces no limit is called more than partially
+/// enforced, because the processes are among the user's others: for want of a wall, not for a known way.
+fn is_measured(control: &str, machine: Machine) -> bool {
+    machine == Machine::Whole || !control.starts_with("limits.")
 }
 
 const fn called(user: User) -> &'static str {

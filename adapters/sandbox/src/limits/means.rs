@@ -43,6 +43,15 @@ pub(crate) fn forecast(asked: &Limits, containment: Containment, upper: impl FnO
     reports(asked, &means, |limit| asked.of(limit))
 }
 
+/// Each limit that a control group would hold here, with the version that it takes; the error says why there is none.
+pub(crate) fn places() -> Result<Vec<String>, String> {
+    const LIMITS: [Limit; 4] = [Limit::Memory, Limit::Processes, Limit::Cpu, Limit::CpuTime];
+    let all = LIMITS.into_iter().fold(Limits::NONE, |all, limit| all.with(limit, Some(1)));
+    let site = Site::find(&Controller::wanted(&all))?;
+    let version = |limit| Controller::of(limit).and_then(|controller| site.version_of(controller));
+    Ok(LIMITS.into_iter().filter_map(|limit| Some(format!("{} by {}", limit.name(), version(limit)?.name()))).collect())
+}
+
 fn find_site(asked: &Limits) -> Result<Site, String> {
     let wanted = Controller::wanted(asked);
     if wanted.is_empty() { Err(String::new()) } else { Site::find(&wanted) }
@@ -155,6 +164,9 @@ fn reports(asked: &Limits, means: &Means<'_>, applied: impl Fn(Limit) -> Option<
         let enforcement = match (means.containment, means.by(limit).enforcement(limit)) {
             (Containment::None, Enforcement::Enforced { mechanism }) => {
                 Enforcement::PartiallyEnforced { mechanism, reason: UNCONTAINED.to_owned() }
+            }
+            (Containment::None, Enforcement::PartiallyEnforced { mechanism, reason }) => {
+                Enforcement::PartiallyEnforced { mechanism, reason: format!("{reason}; and {UNCONTAINED}") }
             }
             (_, enforcement) => enforcement,
         };
