@@ -81,17 +81,6 @@ pub enum Running {
     Other,
 }
 
-/// How much of control groups this user may have.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Delegation {
-    /// Version 2, and the user may make groups below the own one, with these controllers.
-    Version2(Vec<String>),
-    /// Version 1, and the user may make groups for these controllers.
-    Version1(Vec<String>),
-    /// None, for a reason in words.
-    None(String),
-}
-
 /// What a Task Store is like, read without writing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreHealth {
@@ -174,8 +163,8 @@ pub enum Fact {
     Landlock(Trial),
     /// An overlay was mounted, and where.
     Overlay(OverlayPlace, Trial),
-    /// Control groups.
-    Cgroups(Delegation),
+    /// For which limits this user may make a control group, and by which version; the error says why for none.
+    Cgroups(Result<Vec<String>, String>),
     /// There is no repository around the directory.
     NoRepository,
     /// The repository that would be used: its root, or why it is refused and what to do.
@@ -194,8 +183,8 @@ pub enum Fact {
     BadUserPolicy(Vec<Refused>),
     /// What the policy of the project asks of a Sandbox, as far as the user's own allows it.
     Asked(Box<SandboxPolicy>),
-    /// A path of `filesystem.read` was looked at: as the policy has it, and what was found.
-    ReadPath(String, Exposable),
+    /// What a policy exposes of the host was looked at: by which key, as the policy has it, and what was found.
+    Exposes(ExposingKey, String, Exposable),
     /// What a Runtime Backend can do here.
     Backend(Box<Capabilities>),
     /// Whether this user trusts the policy file that was read: its host path, and that.
@@ -221,7 +210,29 @@ pub enum Fact {
     BadLog(String),
 }
 
-/// Whether a path of `filesystem.read` can be exposed.
+/// The key of a policy that exposes something of the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExposingKey {
+    /// `filesystem.read`.
+    Read,
+    /// `filesystem.write`.
+    Write,
+    /// `reuse_inputs`.
+    ReuseInputs,
+}
+
+impl ExposingKey {
+    /// As it is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "filesystem.read",
+            Self::Write => "filesystem.write",
+            Self::ReuseInputs => "reuse_inputs",
+        }
+    }
+}
+
+/// Whether something of the host can be exposed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exposable {
     /// It is there, and this user may read it.

@@ -11,6 +11,7 @@ mod layers;
 mod nothing_is_lost;
 mod ordinary_work;
 mod promotion_gate;
+mod remembered;
 mod report_is_complete;
 mod required_controls;
 mod reuse_inputs;

@@ -21,6 +21,8 @@ pub enum Machine {
     OldLandlock(u8),
     /// The same, and user namespaces.
     OldLandlockAlone(u8),
+    /// Room for one more ruleset of Landlock around a process.
+    WithoutLandlockLayers,
 }
 
 /// clone(2) and unshare(2) with this flag make a user namespace. clone3(2) has it in memory, where no filter looks: it is
@@ -33,6 +35,7 @@ impl Machine {
         let filters = match self {
             Self::Whole => return command.output(),
             Self::OldLandlock(abi) => return old_landlock(abi, &command).output(),
+            Self::WithoutLandlockLayers => return launched(LAYERED, &[], &command).output(),
             Self::OldLandlockAlone(abi) => {
                 command = old_landlock(abi, &command);
                 without_user_namespaces()?
@@ -52,10 +55,29 @@ impl Machine {
 /// Answers calls of Landlock as an older kernel does.
 const LAUNCHER: &str = include_str!("landlock_abi.py");
 
-/// The same command behind a process that answers its calls of Landlock. Its streams are not taken over: it has no input.
+/// Puts itself behind as many rulesets as the kernel lets a process have. They forbid to make block devices, and nothing else.
+const LAYERED: &str = r#"
+import ctypes, os, sys
+libc = ctypes.CDLL(None)
+libc.prctl(38, 1, 0, 0, 0)
+rights = ctypes.c_uint64(1 << 11)
+ruleset = libc.syscall(444, ctypes.byref(rights), 8, 0)
+assert ruleset >= 0
+while libc.syscall(446, ruleset, 0) == 0:
+    pass
+os.close(ruleset)
+os.execvp(sys.argv[1], sys.argv[1:])
+"#;
+
+/// The same command behind a process that answers its calls of Landlock.
 fn old_landlock(abi: u8, command: &Command) -> Command {
+    launched(LAUNCHER, &[&abi.to_string()], command)
+}
+
+/// The same command, started by a Python program. Its streams are not taken over: it has no input.
+fn launched(program: &str, arguments: &[&str], command: &Command) -> Command {
     let mut launcher = Command::new("/usr/bin/python3");
-    launcher.args(["-c", LAUNCHER]).arg(abi.to_string()).arg(command.get_program()).args(command.get_args());
+    launcher.args(["-c", program]).args(arguments).arg(command.get_program()).args(command.get_args());
     launcher.env_clear().stdin(Stdio::null());
     launcher.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     if let Some(directory) = command.get_current_dir() {

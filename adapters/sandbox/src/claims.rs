@@ -14,14 +14,11 @@ pub(crate) fn capabilities<F>(
         Ok(findings) => claim(control, findings),
         Err(reason) => Enforcement::NotEnforced { reason: reason.clone() },
     };
+    let controls = Control::ALL.into_iter();
+    let controls = controls.map(|control| ControlReport { control, enforcement: enforcement(control) }).collect();
     Capabilities {
-        backend,
         unavailable: findings.err().cloned(),
-        controls: Control::ALL
-            .into_iter()
-            .map(|control| ControlReport { control, enforcement: enforcement(control) })
-            .collect(),
         limitations: findings.map(limitations).unwrap_or_default(),
-        limits: Vec::new(),
+        ..Capabilities::of(backend, controls)
     }
 }

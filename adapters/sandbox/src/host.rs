@@ -35,15 +35,11 @@ impl RuntimeBackend for HostBackend {
     }
 
     fn capabilities(&self) -> Capabilities {
+        let limitation =
+            "the backend `host` contains nothing: the workload can read, change and reach whatever its user can";
         Capabilities {
-            backend: BackendName::Host,
-            unavailable: None,
-            controls: Control::ALL.into_iter().map(report).collect(),
-            limitations: vec![
-                "the backend `host` contains nothing: the workload can read, change and reach whatever its user can"
-                    .to_owned(),
-            ],
-            limits: Vec::new(),
+            limitations: vec![limitation.to_owned()],
+            ..Capabilities::of(BackendName::Host, Control::ALL.into_iter().map(report).collect())
         }
     }
 

@@ -213,7 +213,12 @@ impl RuntimeBackend for LandlockBackend {
     }
 
     fn capabilities(&self) -> Capabilities {
-        crate::claims::capabilities(self.name(), self.findings().as_ref(), claims::claim, claims::limitations)
+        let findings = self.findings();
+        let is_alone = findings.as_ref().is_ok_and(|findings| matches!(findings.walls, Walls::Alone(_)));
+        Capabilities {
+            mounts_nothing: is_alone.then(|| alone::MOUNTS_NOTHING.to_owned()),
+            ..crate::claims::capabilities(self.name(), findings.as_ref(), claims::claim, claims::limitations)
+        }
     }
 
     fn limits(&self, asked: &Limits) -> Vec<LimitReport> {

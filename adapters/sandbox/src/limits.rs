@@ -11,7 +11,7 @@ mod rlimit;
 mod room;
 mod warden;
 
-pub(crate) use means::{Containment, Force, Upper, forecast};
+pub(crate) use means::{Containment, Force, Upper, forecast, places};
 pub(crate) use rlimit::{Rlimit, apply as apply_rlimits};
 pub(crate) use room::in_memory;
 pub(crate) use warden::{TERMINATE, Watched};

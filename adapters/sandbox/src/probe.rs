@@ -1,6 +1,5 @@
 //! What this machine lets a Sandbox have, found by trying.
 
-mod cgroups;
 mod child;
 pub(crate) mod landlock;
 mod namespaces;
@@ -8,6 +7,7 @@ mod namespaces;
 use crate::bubblewrap::BubblewrapBackend;
 use crate::host::HostBackend;
 use crate::landlock::LandlockBackend;
+use crate::limits;
 use crate::obstacles::restrictions;
 use isobox_domain::command::WorkloadCommand;
 use isobox_domain::enforcement::{Control, Enforcement};
@@ -31,7 +31,6 @@ pub struct SandboxProbe {
     landlock: LandlockBackend,
     bubblewrap: BubblewrapBackend,
     proc: PathBuf,
-    sys: PathBuf,
     /// What Tasks remember, and the directory of their Workspaces.
     tasks: Option<Tasks>,
 }
@@ -51,10 +50,10 @@ impl Default for SandboxProbe {
 }
 
 impl SandboxProbe {
-    /// Reads the settings of the kernel in `proc` and `sys` below `root`; that is `/` but for tests.
+    /// Reads the settings of the kernel in `proc` below `root`; that is `/` but for tests.
     pub fn below(root: &Path) -> Self {
         let (landlock, bubblewrap) = (LandlockBackend::new(), BubblewrapBackend::new());
-        Self { landlock, bubblewrap, proc: root.join("proc"), sys: root.join("sys"), tasks: None }
+        Self { landlock, bubblewrap, proc: root.join("proc"), tasks: None }
     }
 
     /// The same probe, which also tells what Tasks whose Workspaces lie in `workspaces` remember in `cache_directory`.
@@ -206,7 +205,7 @@ impl Streams for Nowhere {
     }
 }
 
-/// What a Sandbox here does not enforce whole, limits aside: no Sandbox has any yet.
+/// What a Sandbox here does not enforce whole, limits aside, which are a policy's.
 fn lacks(capabilities: &Capabilities) -> impl Iterator<Item = Fact> {
     let reports = capabilities.controls.iter().filter(|report| report.control != Control::Limits);
     reports.filter_map(|report| match &report.enforcement {
@@ -240,7 +239,7 @@ impl HostProbe for SandboxProbe {
         facts.extend(Namespace::ALL.map(|namespace| Fact::Opens(namespace, namespaces::open(namespace))));
         facts.push(Fact::Landlock(landlock::probe()));
         facts.push(self.overlay());
-        facts.push(Fact::Cgroups(cgroups::probe(&self.proc, &self.sys)));
+        facts.push(Fact::Cgroups(limits::places()));
         facts
     }
 }

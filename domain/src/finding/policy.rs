@@ -2,7 +2,7 @@
 
 use super::Finding;
 use super::project::NO_TASKS;
-use crate::fact::{Exposable, Fact, PolicyTrust, Refused};
+use crate::fact::{Exposable, ExposingKey, Fact, PolicyTrust, Refused};
 use crate::policy::read::ADVICE;
 use crate::policy::{BackendName, Capabilities, EffectivePolicy, SandboxPolicy, ToolCalls, resolve};
 
@@ -12,7 +12,7 @@ pub(super) fn judge(fact: &Fact, facts: &[Fact]) -> Option<Finding> {
         Fact::BadUserPolicy(mistakes) => self::mistakes("policy.user", "read your own policy, strictly", mistakes),
         Fact::PolicyTrust(path, trust) => self::trust(path, *trust),
         Fact::Asked(asked) => sandbox(asked, facts),
-        Fact::ReadPath(..) => read_path_first(fact, facts)?,
+        Fact::Exposes(key, ..) => exposed_first(*key, fact, facts)?,
         _ => return None,
     })
 }
@@ -95,34 +95,50 @@ fn unheld(effective: &EffectivePolicy) -> Option<String> {
     (!said.is_empty()).then(|| said.join(", "))
 }
 
-/// One finding for all paths, in the place of the first.
-fn read_path_first(fact: &Fact, facts: &[Fact]) -> Option<Finding> {
-    let paths: Vec<(&str, &Exposable)> = facts.iter().filter_map(of_read_path).collect();
-    let is_first = of_read_path(fact).zip(paths.first()).is_some_and(|(this, first)| std::ptr::eq(this.1, first.1));
-    is_first.then(|| read_paths(&paths))
+/// One finding for all that a key exposes, in the place of the first.
+fn exposed_first(key: ExposingKey, fact: &Fact, facts: &[Fact]) -> Option<Finding> {
+    let all: Vec<(&str, &Exposable)> = facts.iter().filter_map(|fact| exposed_by(key, fact)).collect();
+    let is_first = exposed_by(key, fact).zip(all.first()).is_some_and(|(this, first)| std::ptr::eq(this.1, first.1));
+    is_first.then(|| exposed(key, &all))
 }
 
-fn of_read_path(fact: &Fact) -> Option<(&str, &Exposable)> {
+fn exposed_by(key: ExposingKey, fact: &Fact) -> Option<(&str, &Exposable)> {
     match fact {
-        Fact::ReadPath(written, found) => Some((written, found)),
+        Fact::Exposes(by, written, found) if *by == key => Some((written, found)),
         _ => None,
     }
 }
 
-fn read_paths(paths: &[(&str, &Exposable)]) -> Finding {
-    let lines = paths.iter().map(|(written, found)| match found {
+fn exposed(key: ExposingKey, all: &[(&str, &Exposable)]) -> Finding {
+    let lines = all.iter().map(|(written, found)| match found {
+        Exposable::Readable if key == ExposingKey::ReuseInputs => format!("{written} can be had"),
         Exposable::Readable => format!("{written} can be read"),
         Exposable::Unreadable(why) => format!("{written} cannot be read: {why}"),
         Exposable::Refused(why) => why.clone(),
     });
-    let tried = "looked for every path of `filesystem.read`, and whether you may read it";
-    let finding = Finding::project("policy.read", tried, lines.collect::<Vec<_>>().join("\n"));
-    let is_any = |is_meant: fn(&Exposable) -> bool| paths.iter().any(|(_, found)| is_meant(found));
+    let (check, tried) = match key {
+        ExposingKey::Read => ("policy.read", "looked for every path of `filesystem.read`, and whether you may read it"),
+        ExposingKey::Write => {
+            ("policy.write", "looked for every path of `filesystem.write`, and whether you may read it")
+        }
+        ExposingKey::ReuseInputs => {
+            ("policy.reuse_inputs", "looked for every Reuse Input, and whether you may read it")
+        }
+    };
+    let finding = Finding::project(check, tried, lines.collect::<Vec<_>>().join("\n"));
+    let is_any = |is_meant: fn(&Exposable) -> bool| all.iter().any(|(_, found)| is_meant(found));
     match () {
-        () if is_any(|found| matches!(found, Exposable::Refused(_))) => finding.error(NO_TASKS).fix(ADVICE),
+        () if is_any(|found| matches!(found, Exposable::Refused(_))) => finding.error(NO_TASKS).fix(advice(key)),
         () if is_any(|found| matches!(found, Exposable::Unreadable(_))) => finding
             .warning("a workload cannot read it either")
-            .fix("give yourself the permission, or take the path out of `filesystem.read`"),
+            .fix(format!("give yourself the permission, or take it out of `{}`", key.name())),
         () => finding,
+    }
+}
+
+const fn advice(key: ExposingKey) -> &'static str {
+    match key {
+        ExposingKey::Read | ExposingKey::Write => ADVICE,
+        ExposingKey::ReuseInputs => "name what is there and may be exposed, or take it out of `reuse_inputs`",
     }
 }

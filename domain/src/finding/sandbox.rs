@@ -1,7 +1,7 @@
 //! Findings about what contains a workload: the program, the kernel, and a Sandbox that was started.
 
 use super::Finding;
-use crate::fact::{Delegation, Fact, Namespace, OverlayPlace, Trial};
+use crate::fact::{Fact, Namespace, OverlayPlace, Trial};
 
 /// The oldest `bwrap` with every option that isobox uses.
 const OLDEST_BUBBLEWRAP: (u32, u32) = (0, 8);
@@ -21,7 +21,7 @@ pub(super) fn judge(fact: &Fact, facts: &[Fact]) -> Option<Finding> {
             landlock("landlock.abi", "built a ruleset per ABI, with every right of it required", trial)
         }
         Fact::Overlay(place, trial) => overlay(*place, trial, facts),
-        Fact::Cgroups(delegation) => cgroups(delegation),
+        Fact::Cgroups(groups) => cgroups(groups),
         _ => return None,
     })
 }
@@ -136,12 +136,15 @@ fn overlay(place: OverlayPlace, trial: &Trial, facts: &[Fact]) -> Finding {
     }
 }
 
-fn cgroups(delegation: &Delegation) -> Finding {
-    let found = match delegation {
-        Delegation::Version2(controllers) => format!("version 2, delegated: {}", controllers.join(", ")),
-        Delegation::Version1(controllers) => format!("version 1, writable: {}", controllers.join(", ")),
-        Delegation::None(why) => why.clone(),
+fn cgroups(groups: &Result<Vec<String>, String>) -> Finding {
+    let finding = |found: String| {
+        Finding::machine("cgroups.delegation", "looked where this user may make a control group", found)
     };
-    Finding::machine("cgroups.delegation", "looked whether this user may make a control group", found)
-        .note("limits on memory, processes and CPUs are held by a control group where one can be made; else as far as polling and resource limits go")
+    match groups {
+        Ok(limits) => finding(limits.join(", ")),
+        Err(why) => finding(why.clone()).note(
+            "limits of memory, processes and CPUs are held by what isobox counts and by resource limits, as far as those go; \
+             with systemd, `systemd-run --user --scope isobox …` runs where it has delegated a group to you",
+        ),
+    }
 }

@@ -3,8 +3,8 @@
 use super::*;
 use crate::enforcement::{Control, ControlReport, Enforcement};
 use crate::fact::{
-    Duplicate, Exposable, IgnoreCoverage, Namespace, OverlayPlace, PolicyTrust, Refused, Relation, Room, Running,
-    StoreHealth, Trial,
+    Duplicate, Exposable, ExposingKey, IgnoreCoverage, Namespace, OverlayPlace, PolicyTrust, Refused, Relation, Room,
+    Running, StoreHealth, Trial,
 };
 use crate::limit::{Limit, LimitReport};
 use crate::policy::{BackendChoice, BackendName, Capabilities, SandboxPolicy};
@@ -146,13 +146,7 @@ fn backends() -> [Fact; 2] {
     [BackendName::Bubblewrap, BackendName::Host].map(|backend| {
         let enforcement = Enforcement::Enforced { mechanism: "namespaces".to_owned() };
         let controls = vec![ControlReport { control: Control::Filesystem, enforcement }];
-        Fact::Backend(Box::new(Capabilities {
-            backend,
-            unavailable: None,
-            controls,
-            limitations: Vec::new(),
-            limits: Vec::new(),
-        }))
+        Fact::Backend(Box::new(Capabilities::of(backend, controls)))
     })
 }
 
@@ -220,7 +214,7 @@ fn a_limit_that_does_not_hold_here_is_a_warning_and_says_which() {
 
 #[test]
 fn the_paths_of_a_policy_are_judged_together_and_by_the_worst_of_them() {
-    let path = |name: &str, found: Exposable| Fact::ReadPath(name.to_owned(), found);
+    let path = |name: &str, found: Exposable| Fact::Exposes(ExposingKey::Read, name.to_owned(), found);
     let facts = [
         path("/a", Exposable::Readable),
         path("/b", Exposable::Unreadable("no".to_owned())),
@@ -232,4 +226,12 @@ fn the_paths_of_a_policy_are_judged_together_and_by_the_worst_of_them() {
     for (count, severity) in [(1, Severity::Ok), (2, Severity::Warning), (3, Severity::Error)] {
         assert_eq!(told(&facts[..count]), [(severity, lines[..count].join("\n"))]);
     }
+    // What another key exposes is another finding.
+    let others = [ExposingKey::Write, ExposingKey::ReuseInputs]
+        .map(|key| Fact::Exposes(key, "/a".to_owned(), Exposable::Refused("no".to_owned())));
+    let facts = [facts[0].clone(), others[0].clone(), others[1].clone()];
+    let found = findings(&facts);
+    let checks: Vec<_> = found.iter().map(|found| (found.check.as_str(), found.severity)).collect();
+    let error = Severity::Error;
+    assert_eq!(checks, [("policy.read", Severity::Ok), ("policy.write", error), ("policy.reuse_inputs", error)]);
 }

@@ -1,6 +1,7 @@
 //! What a policy says of files beside what it shows.
 
 use super::hide::HideRule;
+use super::{ReuseInput, ReuseKind, SandboxPolicy};
 use crate::repo_path::RepoPath;
 
 /// A rule of `filesystem.write`: a host path of which the workload has a copy to change.
@@ -55,6 +56,25 @@ impl FileRules {
     /// Adds what `other` hides and protects; whether that is more than was hidden and protected.
     pub fn add(&mut self, hide: Option<&[HideRule]>, protected: Option<&[RepoPath]>) -> (bool, bool) {
         (add(&mut self.hide, hide.unwrap_or_default()), add(&mut self.protected, protected.unwrap_or_default()))
+    }
+}
+
+impl SandboxPolicy {
+    /// What of it takes mounts in the view of the workload, beyond those that a Sandbox without namespaces does without: a
+    /// clause for people.
+    pub fn takes_mounts(&self) -> Option<&'static str> {
+        let is_copied = |input: &ReuseInput| input.kind == ReuseKind::Path && input.path().1;
+        let is_socket = |input: &ReuseInput| input.kind == ReuseKind::LocalIntegration;
+        if !self.files.hide.is_empty() || !self.files.protected.is_empty() {
+            Some("something is to be hidden or protected in what the workload sees")
+        } else if !self.files.write.is_empty() || self.reuse_inputs.iter().any(is_copied) {
+            Some("the workload is to have copies of host files in their places")
+        } else {
+            self.reuse_inputs
+                .iter()
+                .any(is_socket)
+                .then_some("the workload is to reach a socket of the host, and no other")
+        }
     }
 }
 

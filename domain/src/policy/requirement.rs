@@ -133,10 +133,8 @@ mod tests {
 
     #[test]
     fn a_limit_that_is_required_has_to_be_set_and_to_hold() {
-        let backend = |report| {
-            let (backend, controls, limitations) = (BackendName::Landlock, Vec::new(), Vec::new());
-            Capabilities { backend, unavailable: None, controls, limitations, limits: vec![report] }
-        };
+        let backend =
+            |report| Capabilities { limits: vec![report], ..Capabilities::of(BackendName::Landlock, Vec::new()) };
         let mut asked = SandboxPolicy { require: of(&["memory"]), ..SandboxPolicy::default() };
         let held = backend(LimitReport::by(Limit::Memory, 1 << 30, "a group"));
         let reason = |unmet: Vec<Unmet>| unmet.iter().map(Unmet::to_string).collect::<Vec<_>>();
@@ -157,8 +155,7 @@ mod tests {
     fn a_limit_that_nobody_says_is_in_force_is_not_met() {
         let limits = Limits::NONE.with(Limit::Memory, Some(1 << 30)).with(Limit::Output, Some(1 << 20));
         let asked = SandboxPolicy { require: of(&["memory", "output"]), limits, ..SandboxPolicy::default() };
-        let (backend, controls, limitations) = (BackendName::Host, Vec::new(), Vec::new());
-        let nothing = Capabilities { backend, unavailable: None, controls, limitations, limits: Vec::new() };
+        let nothing = Capabilities::of(BackendName::Host, Vec::new());
         let policy = EffectivePolicy::claimed(asked, nothing);
         let unmet = |reports| policy.clone().with_limits(limits.in_force(reports)).unmet_limits();
         let told = unmet(Vec::new()).map(|unmet| unmet.to_string());

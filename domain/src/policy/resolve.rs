@@ -22,13 +22,26 @@ pub struct Capabilities {
     pub limitations: Vec<String>,
     /// What it would enforce of the limits that are asked for; none where that is not known yet.
     pub limits: Vec<LimitReport>,
+    /// Why it refuses rules that take a mount; `None` where it follows them, or starts without and says so.
+    pub mounts_nothing: Option<String>,
 }
 
 impl Capabilities {
+    /// Of a backend that starts, of which nothing is known but `controls`.
+    pub const fn of(backend: BackendName, controls: Vec<ControlReport>) -> Self {
+        Self { backend, unavailable: None, controls, limitations: Vec::new(), limits: Vec::new(), mounts_nothing: None }
+    }
+
     /// Whether no other backend can enforce more: every control is enforced but limits, which do not depend on the backend.
     pub fn is_outdone_by_none(&self) -> bool {
         let controls = Control::ALL.into_iter().filter(|control| *control != Control::Limits);
         self.unavailable.is_none() && controls.into_iter().all(|control| self.enforces(control))
+    }
+
+    /// Why it cannot do what is asked for here, of that which no control tells.
+    fn obstacle(&self, asked: &SandboxPolicy) -> Option<String> {
+        let (what, why) = (asked.takes_mounts()?, self.mounts_nothing.as_ref()?);
+        Some(format!("{what}, and {why}"))
     }
 
     fn enforces(&self, control: Control) -> bool {
@@ -138,7 +151,7 @@ pub fn resolve(asked: &SandboxPolicy, backends: &[Capabilities]) -> Result<Effec
         return Err(Refusal::NetworkAllow { rule: rule.clone() });
     }
     let (chosen, why) = match asked.backend {
-        BackendChoice::Named(name) => (meets(asked, named(name, backends)?)?, None),
+        BackendChoice::Named(name) => (meets(asked, named(name, asked, backends)?)?, None),
         BackendChoice::Auto => auto::choose(asked, backends).map(|(chosen, why)| (chosen, Some(why)))?,
     };
     Ok(EffectivePolicy {
@@ -185,12 +198,16 @@ fn listed(unmet: &[Unmet]) -> String {
     unmet.iter().map(Unmet::to_string).collect::<Vec<_>>().join(", ")
 }
 
-fn named(name: BackendName, backends: &[Capabilities]) -> Result<&Capabilities, Refusal> {
+fn named<'a>(
+    name: BackendName,
+    asked: &SandboxPolicy,
+    backends: &'a [Capabilities],
+) -> Result<&'a Capabilities, Refusal> {
     let refuse = |reason: &str| Refusal::BackendUnavailable { backend: name, reason: reason.to_owned() };
     let found = backends.iter().find(|candidate| candidate.backend == name);
     let found = found.ok_or_else(|| refuse("this version of isobox does not have it"))?;
-    match &found.unavailable {
-        Some(reason) => Err(refuse(reason)),
+    match found.unavailable.clone().or_else(|| found.obstacle(asked)) {
+        Some(reason) => Err(refuse(&reason)),
         None => Ok(found),
     }
 }

@@ -77,7 +77,7 @@ fn failures_have_reasons(looked: &Looked) -> Result<(), Failed> {
         | Fact::Dirt(Err(why), _)
         | Fact::Views(Err(why)) => why.trim().is_empty(),
         Fact::Repository(Err(refused)) => refused.reason.trim().is_empty(),
-        Fact::ReadPath(_, Exposable::Unreadable(why) | Exposable::Refused(why)) => why.trim().is_empty(),
+        Fact::Exposes(_, _, Exposable::Unreadable(why) | Exposable::Refused(why)) => why.trim().is_empty(),
         Fact::BadPolicy(mistakes) | Fact::BadUserPolicy(mistakes) => mistakes.is_empty(),
         Fact::Store(_, StoreHealth::Damaged(reasons)) => reasons.is_empty(),
         _ => false,

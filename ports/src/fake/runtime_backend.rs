@@ -81,13 +81,8 @@ pub struct ScriptedBackend {
 impl ScriptedBackend {
     /// A `bubblewrap` that claims to enforce everything but limits.
     pub fn new(play: impl Fn(&Scene) -> Performance + Send + Sync + 'static) -> Self {
-        let capabilities = Capabilities {
-            backend: BackendName::Bubblewrap,
-            unavailable: None,
-            controls: Control::ALL.into_iter().map(claim).collect(),
-            limitations: Vec::new(),
-            limits: Vec::new(),
-        };
+        let controls = Control::ALL.into_iter().map(claim).collect();
+        let capabilities = Capabilities::of(BackendName::Bubblewrap, controls);
         Self { capabilities, refusal: None, overlay: None, play: Arc::new(play) }
     }
 

@@ -20,24 +20,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, symlink};
 use std::path::Path;
 
-/// Why it has no overlays.
-const MOUNTS_NOTHING: &str = "nothing can be mounted without namespaces, which are refused here";
+/// Why it has no overlays, and refuses what takes a mount.
+pub(super) const MOUNTS_NOTHING: &str = "nothing can be mounted without namespaces, which are refused here";
 
-/// Why it refuses rules that take something away from what is shown.
-const HIDES_NOTHING: &str = "something is to be hidden or protected in what the workload sees, which Landlock cannot do \
-    without namespaces, and they are refused here";
-
-/// The same about what nobody asked to hide, such as notes of a password in a cache that is lent.
+/// Why it refuses what nobody asked to hide, such as notes of a password in a cache that is lent.
 const KEEPS_NOTHING: &str = "is never shown, and lies in something that is to be shown, of which Landlock cannot take it out \
     without namespaces, and they are refused here; leave out the cache or the path that is to be shown around it";
-
-/// Why it refuses copies that may be changed.
-const COPIES_NOTHING: &str = "the workload is to have copies of host files in their places, which takes mounts, and they are \
-    refused here";
-
-/// Why it refuses sockets.
-const REACHES_NO_SOCKET: &str = "the workload is to reach a socket of the host, and without namespaces, which are refused \
-    here, every one or none could be reached";
 
 /// Files of the host's `/etc` that have no copy of their own here, and tell of its users what everybody may read.
 const OF_USERS: [&str; 5] = ["/etc/passwd", "/etc/group", "/etc/hosts", "/etc/nsswitch.conf", "/etc/resolv.conf"];
@@ -157,15 +145,14 @@ fn out_of_reach(view: &View<'_>, request: Option<&LaunchRequest<'_>>) -> Option<
     let is_socket =
         |path: &[u8]| Path::new(OsStr::from_bytes(path)).metadata().is_ok_and(|of| of.file_type().is_socket());
     let sockets = view.layout.host.iter().any(|entry| matches!(&entry.item, Item::Host(path, _) if is_socket(path)));
-    let files = request.map(|request| &request.policy.asked.files);
-    let asks_to_hide = files.is_some_and(|files| !files.hide.is_empty() || !files.protected.is_empty());
     // Landlock allows whole trees, and takes nothing of one back.
     let kept =
         view.layout.host.iter().find(|entry| matches!(entry.item, Item::Masked | Item::Memory(_) | Item::Sealed));
     let copies = shown(|item| matches!(item, Item::Host(_, Access::ReadWrite)));
-    let reasons = [(asks_to_hide, HIDES_NOTHING), (sockets, REACHES_NO_SOCKET), (copies, COPIES_NOTHING)];
-    let reason = reasons.into_iter().find(|(is_asked_for, _)| *is_asked_for).map(|(_, reason)| reason.to_owned());
-    reason.or_else(|| kept.map(|entry| format!("{} {KEEPS_NOTHING}", Escaped(&entry.path))))
+    let takes_mounts =
+        copies || sockets || request.is_some_and(|request| request.policy.asked.takes_mounts().is_some());
+    let kept = kept.map(|entry| format!("{} {KEEPS_NOTHING}", Escaped(&entry.path)));
+    takes_mounts.then(|| MOUNTS_NOTHING.to_owned()).or(kept)
 }
 
 /// What a view shows, at the host's paths.

@@ -27,6 +27,7 @@ pub(super) struct Tree {
 /// The fields of proc_pid_stat(5) that matter here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stat {
+    parent: i32,
     /// Own CPU time and that of children that were waited for, in ticks.
     own: u64,
     waited_for: u64,
@@ -70,13 +71,9 @@ impl Tree {
 
     /// The Stage and everything below it. What ended meanwhile is not there any more.
     fn processes(&self) -> Vec<(i32, Stat)> {
-        let (mut found, mut pending) = (Vec::new(), vec![self.stage]);
-        while let Some(pid) = pending.pop() {
-            let Some(stat) = fs::read(format!("/proc/{pid}/stat")).ok().as_deref().and_then(stat_in) else { continue };
-            found.push((pid, stat));
-            children(pid, stat.threads, &mut pending);
-        }
-        found
+        // Kernels built without CONFIG_PROC_CHILDREN list none.
+        let is_listed = Path::new(&format!("/proc/{0}/task/{0}/children", self.stage)).exists();
+        if is_listed { by_children(self.stage) } else { by_parents(self.stage) }
     }
 
     fn files_in_memory(&mut self) -> u64 {
@@ -89,6 +86,34 @@ impl Tree {
         };
         roots.iter().filter_map(used).sum()
     }
+}
+
+fn by_children(root: i32) -> Vec<(i32, Stat)> {
+    let (mut found, mut pending) = (Vec::new(), vec![root]);
+    while let Some(pid) = pending.pop() {
+        let Some(stat) = stat_of(pid) else { continue };
+        found.push((pid, stat));
+        children(pid, stat.threads, &mut pending);
+    }
+    found
+}
+
+/// The same from what every process of the machine says of its parent, which costs a look at each of them.
+fn by_parents(root: i32) -> Vec<(i32, Stat)> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let mut left: Vec<(i32, Stat)> = pids.filter_map(|pid| Some((pid, stat_of(pid)?))).collect();
+    let mut found: Vec<(i32, Stat)> = left.extract_if(.., |(pid, _)| *pid == root).collect();
+    let mut seen = 0;
+    while let Some((parent, _)) = found.get(seen).copied() {
+        found.extend(left.extract_if(.., |(_, stat)| stat.parent == parent));
+        seen += 1;
+    }
+    found
+}
+
+fn stat_of(pid: i32) -> Option<Stat> {
+    stat_in(&fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
 /// How many processes and threads this user has on the machine, as far as can be seen; `None` for root, whom RLIMIT_NPROC does
@@ -122,6 +147,7 @@ fn stat_in(line: &[u8]) -> Option<Stat> {
     // The first field after the name is the third.
     let field = |number: usize| rest.split_ascii_whitespace().nth(number - 3)?.parse::<u64>().ok();
     Some(Stat {
+        parent: i32::try_from(field(4)?).ok()?,
         own: field(14)? + field(15)?,
         waited_for: field(16)? + field(17)?,
         threads: field(20)?,
@@ -160,7 +186,7 @@ mod tests {
     #[test]
     fn a_process_name_cannot_forge_what_it_uses() {
         let line = b"7 (a) S 1 1 1 1) R 1 7 7 0 -1 0 1 2 3 4 10 20 30 40 20 0 5 0 99 4096 250 1 2";
-        let expected = Stat { own: 30, waited_for: 70, threads: 5, resident_pages: 250 };
+        let expected = Stat { parent: 1, own: 30, waited_for: 70, threads: 5, resident_pages: 250 };
         assert_eq!(stat_in(line), Some(expected));
         assert_eq!(stat_in(b"7 (a) R 1"), None);
     }
@@ -175,8 +201,15 @@ mod tests {
         while sum.memory_bytes == 0 && std::time::Instant::now() < deadline {
             sum = tree.look(Some(1), 0);
         }
+        let own = i32::try_from(std::process::id()).expect("a pid");
+        let pids = |found: Vec<(i32, Stat)>| found.into_iter().map(|(pid, _)| pid).collect::<HashSet<_>>();
+        let (by_children, by_parents) = (pids(by_children(own)), pids(by_parents(own)));
+        let pid = i32::try_from(child.id()).expect("a pid");
         child.kill().expect("it is a child");
         child.wait().expect("it is a child");
+        assert!(by_children.is_superset(&HashSet::from([own, pid])), "{by_children:?}");
+        assert!(by_parents.is_superset(&HashSet::from([own, pid])), "{by_parents:?}");
+        assert!(!by_parents.contains(&1), "{by_parents:?}");
         assert!(sum.tasks >= 1 && sum.memory_bytes > 0, "{sum:?}");
     }
 }

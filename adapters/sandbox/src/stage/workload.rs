@@ -25,6 +25,12 @@ pub(super) enum Started {
     Nothing(EndCause),
 }
 
+/// Before what a child tells: why it could not confine itself, in words, which is not the command's failure.
+const PREPARING: u8 = 0;
+
+/// Before the error number of execve(2).
+const EXECUTING: u8 = 1;
+
 /// Everything that execve(2) needs, made before the fork.
 struct Execution {
     /// Where the program may be, in the order in which execvp(3) tries.
@@ -53,10 +59,13 @@ pub(super) fn start(plan: &Plan, terminal: Option<&Slave>, ruleset: Option<Rules
             drop(writer);
             let mut error = Vec::new();
             errors.read_to_end(&mut error)?;
-            match <[u8; 4]>::try_from(error) {
-                Ok(number) => Ok(Started::Nothing(refusal(program, &execution, i32::from_le_bytes(number)))),
+            match error.as_slice() {
+                &[EXECUTING, a, b, c, d] => {
+                    Ok(Started::Nothing(refusal(program, &execution, i32::from_le_bytes([a, b, c, d]))))
+                }
+                [PREPARING, why @ ..] => Err(io::Error::other(String::from_utf8_lossy(why).into_owned())),
                 // The pipe closed without a word: the program is executed, or the child was killed and will be reaped.
-                Err(_) => Ok(Started::Process(child)),
+                _ => Ok(Started::Process(child)),
             }
         }
     }
@@ -89,12 +98,12 @@ fn become_workload(
     (terminal, ruleset): (Option<&Slave>, Option<Ruleset>),
     errors: &mut File,
 ) -> ! {
-    let errno = match prepare(&plan.rlimits, terminal, ruleset) {
-        Ok(()) => execute(execution),
-        Err(error) => Errno::from_raw(error.raw_os_error().unwrap_or(libc::EIO)),
+    let told = match prepare(&plan.rlimits, terminal, ruleset) {
+        Ok(()) => [&[EXECUTING][..], &(execute(execution) as i32).to_le_bytes()].concat(),
+        Err(error) => [&[PREPARING][..], error.to_string().as_bytes()].concat(),
     };
     // If the parent is gone, the child goes, too.
-    drop(errors.write_all(&(errno as i32).to_le_bytes()));
+    drop(errors.write_all(&told));
     // SAFETY: _exit(2) ends this process without running anything of the parent's.
     unsafe { libc::_exit(127) }
 }

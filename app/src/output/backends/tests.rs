@@ -5,7 +5,7 @@ use isobox_domain::policy::{BackendName, Refusal};
 fn reported(backend: BackendName, unavailable: Option<&str>, of: impl Fn(Control) -> Enforcement) -> Capabilities {
     let controls = Control::ALL.into_iter().map(|control| ControlReport { control, enforcement: of(control) });
     let unavailable = unavailable.map(str::to_owned);
-    Capabilities { backend, unavailable, controls: controls.collect(), limitations: Vec::new(), limits: Vec::new() }
+    Capabilities { unavailable, ..Capabilities::of(backend, controls.collect()) }
 }
 
 fn found() -> Backends {

@@ -49,8 +49,9 @@ impl Obstacle {
 
 fn obstacle(asked: &SandboxPolicy, candidate: &Capabilities) -> Option<Obstacle> {
     let unmet = unmet(asked, candidate);
-    match (&candidate.unavailable, candidate.enforcement(Control::Filesystem)) {
-        (Some(reason), _) => Some(Obstacle::Machine(reason.clone())),
+    let obstacle = candidate.unavailable.clone().or_else(|| candidate.obstacle(asked));
+    match (obstacle, candidate.enforcement(Control::Filesystem)) {
+        (Some(reason), _) => Some(Obstacle::Machine(reason)),
         (None, Some(Enforcement::Enforced { .. })) => (!unmet.is_empty()).then_some(Obstacle::Unmet(unmet)),
         (None, _) => Some(Obstacle::Machine("it does not contain the filesystem here".to_owned())),
     }

@@ -1,8 +1,7 @@
 //! The laws of resolving.
 
 use super::*;
-use crate::policy::HideRule;
-use crate::policy::{PathMode, Requirement, WorkspaceExposure};
+use crate::policy::{FileRules, HideRule, PathMode, Requirement, ReuseInput, WorkspaceExposure, WriteRule};
 use proptest::prelude::*;
 
 fn enforced() -> Enforcement {
@@ -19,7 +18,7 @@ fn nothing() -> Enforcement {
 
 fn capabilities(backend: BackendName, enforcement: &Enforcement) -> Capabilities {
     let controls = Control::ALL.map(|control| ControlReport { control, enforcement: enforcement.clone() }).to_vec();
-    Capabilities { backend, unavailable: None, controls, limitations: Vec::new(), limits: Vec::new() }
+    Capabilities::of(backend, controls)
 }
 
 fn named(backend: BackendName) -> SandboxPolicy {
@@ -160,6 +159,38 @@ fn a_network_that_is_inherited_meets_no_requirement_of_it() {
     ));
 }
 
+#[test]
+fn what_takes_mounts_is_refused_where_nothing_can_be_mounted_and_nowhere_else() {
+    let alone = Capabilities {
+        mounts_nothing: Some("namespaces are refused".to_owned()),
+        ..capabilities(BackendName::Landlock, &enforced())
+    };
+    let input = |kind, value: &str| ReuseInput { kind, value: value.to_owned(), digest: None };
+    let asking = |files: FileRules, reuse_inputs: Vec<ReuseInput>| SandboxPolicy {
+        files,
+        reuse_inputs,
+        ..SandboxPolicy::default()
+    };
+    let write = vec![WriteRule::discarding(b"/srv".to_vec())];
+    let taking = [
+        asking(FileRules { hide: vec![HideRule::parse("**/.env").unwrap()], ..FileRules::default() }, Vec::new()),
+        asking(FileRules { write, ..FileRules::default() }, Vec::new()),
+        asking(FileRules::default(), vec![input(ReuseKind::Path, "/srv:rw")]),
+        asking(FileRules::default(), vec![input(ReuseKind::LocalIntegration, "/run/a.sock")]),
+    ];
+    for asked in taking {
+        let refused = resolve(&asked, std::slice::from_ref(&alone)).unwrap_err();
+        assert!(refused.to_string().ends_with(", and namespaces are refused"), "{refused}");
+        let named = SandboxPolicy { backend: BackendChoice::Named(BackendName::Landlock), ..asked.clone() };
+        let refused = resolve(&named, std::slice::from_ref(&alone)).unwrap_err();
+        assert!(matches!(refused, Refusal::BackendUnavailable { .. }) && refused.is_of_this_machine());
+        let other = capabilities(BackendName::Bubblewrap, &enforced());
+        assert_eq!(resolve(&asked, &[alone.clone(), other]).unwrap().backend, BackendName::Bubblewrap);
+    }
+    let reading = asking(FileRules::default(), vec![input(ReuseKind::Path, "/srv")]);
+    assert_eq!(resolve(&reading, &[alone]).unwrap().backend, BackendName::Landlock);
+}
+
 fn strength(enforcement: &Enforcement) -> u8 {
     match enforcement {
         Enforcement::Enforced { .. } => 2,
@@ -172,16 +203,10 @@ fn any_capabilities() -> impl Strategy<Value = Vec<Capabilities>> {
     let enforcement = || prop_oneof![Just(enforced()), Just(partial()), Just(nothing())];
     let one = move |backend| {
         (prop::collection::vec(enforcement(), Control::ALL.len()), prop::option::of("[a-z]{1,8}")).prop_map(
-            move |(enforcements, unavailable)| Capabilities {
-                backend,
-                unavailable,
-                controls: Control::ALL
-                    .into_iter()
-                    .zip(enforcements)
-                    .map(|(control, enforcement)| ControlReport { control, enforcement })
-                    .collect(),
-                limitations: Vec::new(),
-                limits: Vec::new(),
+            move |(enforcements, unavailable)| {
+                let controls = Control::ALL.into_iter().zip(enforcements);
+                let controls = controls.map(|(control, enforcement)| ControlReport { control, enforcement });
+                Capabilities { unavailable, ..Capabilities::of(backend, controls.collect()) }
             },
         )
     };
