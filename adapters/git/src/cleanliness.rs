@@ -165,10 +165,21 @@ fn side_by_side(repository: &gix::Repository, index: &State, depth: Depth) -> gi
     })
 }
 
+/// Whether Git noted that the index is that tree: it takes the note away with the first entry that changes. To compare 50,000
+/// entries one by one takes a fifth of a `git status`, which believes the note, too.
+fn stands_for(index: &State, tree: &gix::oid) -> bool {
+    let noted = index.tree().filter(|noted| *noted.id == *tree);
+    let entries = noted.and_then(|noted| usize::try_from(noted.num_entries?).ok());
+    entries == Some(index.entries().len())
+}
+
 /// HEAD against the index.
 fn staged(repository: &gix::Repository, index: &State, depth: Depth) -> gix::Result<Dirt> {
     let mut dirt = Dirt::new(depth);
     let tree = repository.head_tree_id_or_empty()?;
+    if stands_for(index, &tree) {
+        return Ok(dirt);
+    }
     repository.tree_index_status(&tree, index, None, TrackRenames::Disabled, |change, _, _| {
         dirt.add(change.location(), DirtyState::Staged);
         Ok(ControlFlow::Continue(()))

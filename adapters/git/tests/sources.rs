@@ -34,6 +34,7 @@ fn main() -> ExitCode {
             trial("the_git_directory_itself_is_refused", git_directory),
             trial("a_repository_without_its_head_commit_says_so", corrupt),
             trial("every_kind_of_dirt_is_named", dirt),
+            trial("what_is_staged_is_dirt_whatever_git_noted_of_the_tree_of_the_index", staged_beside_a_note),
             trial("a_submodule_at_another_commit_or_with_changes_is_dirt", dirty_submodule),
             trial("what_configuration_or_the_project_ignores_is_clean", ignored_is_clean),
             trial("a_replaced_tree_of_head_makes_nothing_dirty", replaced_is_clean),
@@ -358,6 +359,31 @@ fn dirt() {
         ("untracked", DirtyState::Untracked),
     ];
     assert_eq!(dirt_of(&app), expected.map(|(path, state)| (path.to_owned(), state)));
+}
+
+fn staged_beside_a_note() {
+    let place = Place::new();
+    let app = place.repository("app");
+    fs::write(app.join("a"), "one").expect("a file is written");
+    commit(&app);
+    fs::write(app.join("a"), "two").expect("a file is written");
+    commit(&app);
+    assert_eq!(dirt_of(&app), []);
+    // The index is the tree of a commit that HEAD is not at.
+    let newest = git(&app, ["rev-parse", "HEAD"]);
+    git(&app, ["update-ref", "HEAD", "HEAD~1"]);
+    assert_eq!(dirt_of(&app), [("a".to_owned(), DirtyState::Staged)]);
+    git(&app, ["update-ref", "HEAD", newest.trim()]);
+    assert_eq!(dirt_of(&app), []);
+    // As many entries as before.
+    git(&app, ["mv", "a", "b"]);
+    let (a, b) = (("a".to_owned(), DirtyState::Staged), ("b".to_owned(), DirtyState::Staged));
+    assert_eq!(dirt_of(&app), [a, b]);
+    git(&app, ["reset", "--quiet", "--hard"]);
+    assert_eq!(dirt_of(&app), []);
+    fs::write(app.join("meant"), "").expect("a file is written");
+    git(&app, ["add", "--intent-to-add", "meant"]);
+    assert_eq!(dirt_of(&app).len(), 1);
 }
 
 fn dirty_submodule() {
