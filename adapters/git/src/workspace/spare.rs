@@ -4,7 +4,7 @@
 use super::disposal;
 use super::overlay::{PARTS, PRIVATE, make_parts};
 use nix::unistd::{getegid, geteuid};
-use std::fs;
+use std::fs::{self, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -29,21 +29,21 @@ pub(super) fn take(place: &Path) -> io::Result<bool> {
 
 /// Keeps `place` without what is in it, or removes it. Of a copy, and of what lay in memory, there is nothing to keep.
 pub(super) fn keep_or_remove(place: &Path) -> io::Result<()> {
-    if !PARTS.iter().all(|(part, _)| place.join(part).is_dir()) {
-        return disposal::remove(place);
+    // What cannot be held is kept by nobody.
+    let Ok(held) = fs::File::open(place) else { return disposal::remove(place) };
+    match held.try_lock() {
+        Ok(()) if keep(place).unwrap_or(false) => Ok(()),
+        Ok(()) | Err(TryLockError::Error(_)) => disposal::remove(place),
+        // Two at once would go on in what the first of them keeps, which is somebody's Workspace by then.
+        Err(TryLockError::WouldBlock) => {
+            Err(io::Error::new(io::ErrorKind::ResourceBusy, "somebody else is removing it"))
+        }
     }
-    // Two at once would go on in what the first of them keeps, which is somebody's Workspace by then.
-    let held = match fs::File::open(place) {
-        Ok(held) => held,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(e) => return Err(e),
-    };
-    held.try_lock().map_err(|_| io::Error::new(io::ErrorKind::ResourceBusy, "somebody else is removing it"))?;
-    if keep(place).unwrap_or(false) { Ok(()) } else { disposal::remove(place) }
 }
 
 fn keep(place: &Path) -> io::Result<bool> {
-    let Some(spare) = spares(place).find(|spare| !spare.exists()) else { return Ok(false) };
+    let is_overlay = PARTS.iter().all(|(part, _)| place.join(part).is_dir());
+    let Some(spare) = spares(place).find(|spare| is_overlay && !spare.exists()) else { return Ok(false) };
     // Its parts, too: a workload may have changed the mode and the attributes of its root, and the kernel may not be done
     // with its own directory yet.
     disposal::empty(place)?;
@@ -142,7 +142,11 @@ mod tests {
         let first = fs::File::open(&place).unwrap();
         first.lock().unwrap();
         assert_eq!(keep_or_remove(&place).unwrap_err().kind(), io::ErrorKind::ResourceBusy);
+        // While it empties the place, a part may be missing.
+        fs::rename(place.join("work"), root.path().join("work")).unwrap();
+        assert_eq!(keep_or_remove(&place).unwrap_err().kind(), io::ErrorKind::ResourceBusy);
         assert!(place.join("upper/written").exists());
+        fs::rename(root.path().join("work"), place.join("work")).unwrap();
         drop(first);
         keep_or_remove(&place).unwrap();
         // Nothing is there any more, which is fine.
