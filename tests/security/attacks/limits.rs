@@ -3,6 +3,7 @@
 use super::attack::{Attack, Verdict};
 use super::inside;
 use isobox_tests::Case;
+use libtest_mimic::Failed;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -49,7 +50,7 @@ pub(crate) const CPU: &[Attack] =
     &[direct(&[ESCAPING], |case| took(case, &["cpu=0.1"], BURN)), asked(|case| outside(case, &["cpu=0.1"]))];
 
 pub(crate) const CPU_TIME: &[Attack] = &[
-    direct(&[ESCAPING], |case| took(case, &["cpu_time=1s"], "burn(6)\nthrough('computed for six seconds')")),
+    direct(&[ESCAPING], |case| took(case, &["cpu_time=1s"], COMPUTE)),
     Attack {
         name: "more_is_taken_by_children_that_nobody_waits_for",
         named: &[ESCAPING, "children that nobody waits for"],
@@ -146,6 +147,10 @@ if share > 0.2:
 else:
     print(f'stopped at {share:.2f}', flush=True)";
 
+const COMPUTE: &str = "
+burn(6)
+through('computed for six seconds')";
+
 const UNWAITED: &str = "
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 for _ in range(6):
@@ -179,6 +184,17 @@ signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 with open('long', 'wb') as file:
     file.write(os.urandom(4 << 20))
 through('wrote a file of 4 MiB')";
+
+/// A program that is broken would look like one that was stopped: each gets through where nothing limits it.
+pub(crate) fn all_get_through_without_limits(case: &Case) -> Result<(), Failed> {
+    let stubborn = stubborn("");
+    for program in [HEAP, NAMELESS, FORKS, BURN, COMPUTE, UNWAITED, WRITE, FILES, OPEN, LONG, &stubborn] {
+        if let Verdict::Stopped(how) | Verdict::Untried(how) = took(&case.another(), &[], program) {
+            return Err(format!("{program}\n{how}").into());
+        }
+    }
+    Ok(())
+}
 
 /// What came of a program under `limits`.
 fn took(case: &Case, limits: &[&str], program: &str) -> Verdict {

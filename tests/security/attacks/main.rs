@@ -68,7 +68,9 @@ const ADMITTED: [(&str, &str); 9] = [
 
 fn main() {
     let arguments = Arguments::from_args();
-    let mut trials = Vec::new();
+    let mut trials = vec![Trial::test("limits::every_attack_gets_through_without_limits", || {
+        limits::all_get_through_without_limits(&Case::new(User::Current, Backend::Host))
+    })];
     for (place, backend, machine) in PLACES {
         for user in users() {
             let case = move || Case::on(*user, backend, machine);

@@ -114,8 +114,8 @@ pub(super) fn limitations(findings: &Findings) -> Vec<String> {
     if let Walls::Alone(_) = findings.walls {
         limitations.push(
             "the workload sees its Workspace at the host's path, has neither /tmp nor /dev/shm, and cannot use sockets \
-             between its own processes but socketpair(2); nothing can be hidden or protected in what it sees, copied for it or \
-             lent to it, and no socket of the host be shown to it alone"
+             between its own processes but socketpair(2); nothing can be hidden, protected or copied for \
+             it, and no socket of the host be shown to it"
                 .to_owned(),
         );
     }
