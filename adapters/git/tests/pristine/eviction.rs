@@ -45,6 +45,11 @@ impl Fixture {
     }
 }
 
+/// Of this process.
+fn threads() -> usize {
+    fs::read_dir("/proc/self/task").expect("the threads are listed").count()
+}
+
 impl WorkspaceCacheFixture for Fixture {
     fn cache(&self) -> &dyn WorkspaceCache {
         &self.cache
@@ -55,7 +60,13 @@ impl WorkspaceCacheFixture for Fixture {
         fs::write(self.scene.app.join("number"), format!("{}\n", made.len())).expect("a file is written");
         commit(&self.scene.app);
         let commit = self.scene.source().commit;
+        let before = threads();
         drop(self.use_copy(commit));
+        // Whatever looks after the cache in the background has each copy for a moment.
+        let started = Instant::now();
+        while threads() > before && started.elapsed() < Duration::from_secs(10) {
+            std::thread::yield_now();
+        }
         made.push(commit);
         commit
     }
