@@ -4,7 +4,7 @@
 use super::disposal;
 use super::overlay::{PARTS, PRIVATE, make_parts};
 use nix::unistd::{getegid, geteuid};
-use std::fs::{self, TryLockError};
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -27,17 +27,24 @@ pub(super) fn take(place: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Keeps `place` without what is in it, or removes it. Of a copy, and of what lay in memory, there is nothing to keep.
+/// Keeps `place` without what is in it, or removes it. Of a copy, and of what lay in memory, there is nothing to keep. Of two who do
+/// it at once, one waits for the other: both at it would go on in what the first of them keeps, which is somebody's Workspace by then.
 pub(super) fn keep_or_remove(place: &Path) -> io::Result<()> {
     // What cannot be held is kept by nobody.
-    let Ok(held) = fs::File::open(place) else { return disposal::remove(place) };
-    match held.try_lock() {
+    let Ok(held) = File::open(place) else { return disposal::remove(place) };
+    match held.lock() {
+        Ok(()) if !is_still_at(&held, place)? => Ok(()),
         Ok(()) if keep(place).unwrap_or(false) => Ok(()),
-        Ok(()) | Err(TryLockError::Error(_)) => disposal::remove(place),
-        // Two at once would go on in what the first of them keeps, which is somebody's Workspace by then.
-        Err(TryLockError::WouldBlock) => {
-            Err(io::Error::new(io::ErrorKind::ResourceBusy, "somebody else is removing it"))
-        }
+        _ => disposal::remove(place),
+    }
+}
+
+/// Whether what is `held` is what lies at `place`, and not removed or kept meanwhile.
+fn is_still_at(held: &File, place: &Path) -> io::Result<bool> {
+    let held = held.metadata()?;
+    match fs::symlink_metadata(place) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        found => found.map(|found| (found.dev(), found.ino()) == (held.dev(), held.ino())),
     }
 }
 
@@ -137,20 +144,40 @@ mod tests {
     }
 
     #[test]
-    fn of_two_who_remove_one_does_and_the_other_touches_nothing() {
+    fn of_two_who_remove_one_does_and_the_other_waits_for_it() {
         let (root, place) = over();
-        let first = fs::File::open(&place).unwrap();
+        let first = File::open(&place).unwrap();
         first.lock().unwrap();
-        assert_eq!(keep_or_remove(&place).unwrap_err().kind(), io::ErrorKind::ResourceBusy);
-        // While it empties the place, a part may be missing.
+        // While the first empties the place, a part may be missing.
         fs::rename(place.join("work"), root.path().join("work")).unwrap();
-        assert_eq!(keep_or_remove(&place).unwrap_err().kind(), io::ErrorKind::ResourceBusy);
-        assert!(place.join("upper/written").exists());
-        fs::rename(root.path().join("work"), place.join("work")).unwrap();
-        drop(first);
-        keep_or_remove(&place).unwrap();
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| keep_or_remove(&place));
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            assert!(!second.is_finished());
+            assert!(place.join("upper/written").exists());
+            fs::rename(root.path().join("work"), place.join("work")).unwrap();
+            drop(first);
+            second.join().unwrap().unwrap();
+        });
         // Nothing is there any more, which is fine.
         keep_or_remove(&place).unwrap();
+        assert_eq!(entries(root.path()).unwrap(), 1);
+    }
+
+    #[test]
+    fn who_waited_touches_nothing_of_the_workspace_that_begins_in_the_place() {
+        let (root, place) = over();
+        let first = File::open(&place).unwrap();
+        first.lock().unwrap();
+        let next = root.path().join("ws-next");
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| keep_or_remove(&place));
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            fs::rename(&place, &next).unwrap();
+            drop(first);
+            second.join().unwrap().unwrap();
+        });
+        assert!(next.join("upper/written").exists());
         assert_eq!(entries(root.path()).unwrap(), 1);
     }
 }

@@ -57,10 +57,18 @@ fn make_and_lock(directory: &Path) -> io::Result<Option<File>> {
         match made.and_then(|()| lock(directory)) {
             // Who prunes took it away meanwhile, or the directory around it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            // It was there, and was gone before std looked whether it is a directory.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !is_in_the_way(directory) => {}
             locked => return locked,
         }
     }
     Err(io::Error::other(format!("{} is taken away as often as it is made", Escaped::path(directory))))
+}
+
+/// Whether something else than a directory lies there, or where its parent would.
+fn is_in_the_way(directory: &Path) -> bool {
+    let is_other = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| !found.is_dir());
+    is_other(directory) || directory.parent().is_some_and(is_other)
 }
 
 /// Empties a layer that was written before this start of the machine. Nothing flushes it to disk, so that a power cut takes a
