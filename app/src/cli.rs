@@ -179,7 +179,7 @@ pub(crate) enum Command {
     Show(ShowArguments),
     /// Show what a task changed, as a patch
     #[command(after_help = "Examples:\n  \
-        isobox diff @latest\n  isobox diff --stat @latest\n  isobox diff task-0123 | git apply --check")]
+        isobox diff @latest\n  isobox diff --stat @latest\n  isobox diff @latest src README.md\n  isobox diff task-0123 | git apply --check")]
     Diff(DiffArguments),
     /// Print the captured output of a task
     #[command(

@@ -6,6 +6,7 @@ mod audit;
 mod backend;
 mod cache;
 mod completion;
+mod diff;
 mod doctor;
 mod export;
 mod export_file;
@@ -19,6 +20,7 @@ mod policy;
 mod promote;
 mod prune;
 mod repair;
+mod repo_paths;
 mod rerun;
 mod store;
 mod telling;
@@ -87,7 +89,7 @@ fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
         Command::Promote(arguments) => promote::promote(console, &arguments),
         Command::List(arguments) => list::list(console, &arguments),
         Command::Show(arguments) => look::show(console, &arguments),
-        Command::Diff(arguments) => look::diff(console, &arguments),
+        Command::Diff(arguments) => diff::diff(console, &arguments),
         Command::Logs(arguments) => look::logs(console, &arguments),
         Command::Cat(arguments) => look::cat(&arguments),
         Command::Act(command) => act::act(console, command),

@@ -19,6 +19,7 @@ pub(crate) mod lifecycle;
 pub(crate) mod list;
 pub(crate) mod manual;
 pub(crate) mod pager;
+pub(crate) mod patch_parts;
 pub(crate) mod policy;
 pub(crate) mod policy_origin;
 pub(crate) mod prune;

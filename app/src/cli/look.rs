@@ -42,6 +42,9 @@ pub(crate) struct DiffArguments {
     /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, a record directory, or an archive
     #[arg(value_name = "TASK")]
     pub(crate) task: OsString,
+    /// Changed paths alone, from the root of the repository; a directory stands for all below it. What was not captured is told without them
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<OsString>,
 }
 
 /// `isobox logs`.

@@ -1,17 +1,17 @@
 //! The commands that only look at one Task: `show`, `diff`, `logs`, `cat`.
 
-use crate::cli::{CatArguments, DiffArguments, LogsArguments, Place, ShowArguments};
+use crate::cli::{CatArguments, LogsArguments, Place, ShowArguments};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
 use crate::output::redacting::Redacted;
 use crate::output::stdout::{self, unwritten};
-use crate::output::{changes, columns, record_json, report_json, show as shown, text};
+use crate::output::{columns, record_json, report_json, show as shown, text};
 use crate::use_case::list::events;
 use crate::use_case::open_tasks::{self, Meant};
 use crate::use_case::select::{self, Selected};
 use crate::use_case::verify;
-use crate::use_case::{cat as find, diff as walk, logs as copying};
+use crate::use_case::{cat as find, logs as copying};
 use crate::wiring::{self, Store};
 use isobox_domain::archive_name::ArchiveName;
 use isobox_domain::escape::Escaped;
@@ -36,7 +36,7 @@ pub(super) struct Named {
 
 impl Named {
     /// The same for a command that shows it: that a newer Task is not over, which @latest could mean as well, is told.
-    fn find_to_show(console: Console, place: &Place, typed: &OsStr) -> Result<Self, Failure> {
+    pub(super) fn find_to_show(console: Console, place: &Place, typed: &OsStr) -> Result<Self, Failure> {
         let named = Self::find(place, typed)?;
         if let Some(open) = named.newer()? {
             console.warning(&format!("{open} is not over yet: @latest is {} here", named.selected.record.task));
@@ -136,7 +136,7 @@ fn open(store: &Store, selector: &TaskSelector, shown: &str, flags: &str) -> Opt
 }
 
 /// Says on a terminal, which would show nothing, that there is nothing.
-fn tell_of_nothing(console: Console, record: &TaskRecord, what: &str, place: &Place) {
+pub(super) fn tell_of_nothing(console: Console, record: &TaskRecord, what: &str, place: &Place) {
     if stdout::is_terminal() {
         console.line(&format!("{} {what}, next: isobox show{} {}", record.task, place.flags(), record.task));
     }
@@ -199,40 +199,6 @@ fn raw(store: &Store, selected: &Selected) -> Result<ExitCode, Failure> {
     let bytes = store.records().bytes(&selected.digest)?.ok_or_else(|| verify::gone(&selected.digest))?;
     let mut out = stdout::for_content()?;
     out.write_all(&bytes).and_then(|()| out.flush()).map_err(unwritten)?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Shows what a Task changed: the patch, the paths with totals, or the paths alone.
-pub(super) fn diff(console: Console, arguments: &DiffArguments) -> Result<ExitCode, Failure> {
-    let Named { store, selected, .. } = Named::find_to_show(console, &arguments.place, &arguments.task)?;
-    let record = &selected.record;
-    if arguments.json {
-        report_json::stream(&mut stdout::for_documents(), store.objects(), &selected)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    if !arguments.stat && !arguments.name_only {
-        if record.artifacts.patch.is_none() {
-            tell_of_nothing(console, record, "changed nothing", &arguments.place);
-            return Ok(ExitCode::SUCCESS);
-        }
-        let ports = copying::Ports { objects: store.objects() };
-        let mut out = stdout::for_reading(console.paging)?;
-        copying::copy(&ports, "the patch", record.artifacts.patch, &mut out)?.map_err(unwritten)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let mut out = stdout::for_documents();
-    let is_terminal = stdout::is_terminal();
-    walk::each_line(&walk::Ports { objects: store.objects() }, record, &mut |line| {
-        let written = match arguments.stat {
-            true => changes::stat(&mut out, &line),
-            false => changes::name(&mut out, &line, is_terminal),
-        };
-        written.map_err(unwritten)
-    })?;
-    if let (true, Some(set)) = (arguments.stat, record.artifacts.change_set) {
-        changes::totals(&mut out, set.summary).map_err(unwritten)?;
-    }
-    out.flush().map_err(unwritten)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,6 +1,7 @@
 //! `isobox promote`.
 
 use super::look::Named;
+use super::repo_paths;
 use super::trusted;
 use super::workload::finish_interrupted;
 use crate::cli::{ConflictStyle, Place, PromoteArguments};
@@ -15,11 +16,9 @@ use crate::use_case::promote::{self, Goal, Promoted, PromotionRequest};
 use crate::use_case::select::Selected;
 use crate::use_case::take_over::{pruned_at, take_over_one};
 use crate::wiring::Project;
-use isobox_domain::escape::Escaped;
 use isobox_domain::policy::ViewLimit;
 use isobox_domain::promotion::{Meeting, OnConflict, Repetition, Selection, Way, Wish};
 use isobox_domain::record::{RecordEntry, TaskRecord};
-use isobox_domain::repo_path::RepoPath;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -85,7 +84,10 @@ fn request(
 fn wish(arguments: &PromoteArguments) -> Result<Wish, Failure> {
     Ok(Wish {
         repetition: if arguments.again { Repetition::Allowed } else { Repetition::Refused },
-        selection: Selection { only: paths(&arguments.only)?, except: paths(&arguments.except)? },
+        selection: Selection {
+            only: repo_paths::parse(&arguments.only)?,
+            except: repo_paths::parse(&arguments.except)?,
+        },
         way: match &arguments.branch {
             Some(name) => Way::Branch(full_name(name.as_bytes())),
             None if arguments.commit => Way::Commit,
@@ -108,20 +110,6 @@ fn message(paragraphs: &[OsString]) -> Option<Vec<u8>> {
 
 fn full_name(branch: &[u8]) -> Vec<u8> {
     if branch.starts_with(b"refs/heads/") { branch.to_vec() } else { [b"refs/heads/", branch].concat() }
-}
-
-/// Paths as the report prints them, from the root of the repository. A directory may be typed with its slash.
-fn paths(typed: &[OsString]) -> Result<Vec<RepoPath>, Failure> {
-    let parse = |typed: &OsString| {
-        let bytes = typed.as_bytes();
-        let bytes = bytes.strip_prefix(b"./").unwrap_or(bytes);
-        RepoPath::parse(bytes.strip_suffix(b"/").unwrap_or(bytes)).map_err(|why| {
-            Failure::new(FailureKind::Usage, format!("`{}` is no path in a repository", Escaped(typed.as_bytes())))
-                .because(why)
-                .with_hint("name paths as the report prints them, from the root of the repository")
-        })
-    };
-    typed.iter().map(parse).collect()
 }
 
 /// The Task of an Archive in the project's own store, where what happens to it goes on record. What could not be promoted

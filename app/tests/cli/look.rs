@@ -2,6 +2,7 @@
 
 use crate::support::{assert_told, document, tool};
 use isobox_tests::{Project, User};
+use serde_json::json;
 use std::collections::HashSet;
 use std::fs;
 use std::io::Read;
@@ -43,6 +44,37 @@ fn an_ambiguous_prefix_lists_its_candidates() {
         }
     };
     assert_told(&project.isobox(&["show", &shared]), 5, &["more than one task", "sh -c 'exit 0'", "hint: "]);
+}
+
+#[test]
+fn what_changed_is_shown_of_chosen_paths_alone() {
+    let project = Project::initialised(User::Current);
+    let script = "mkdir -p src/deep 'src/ä \"q\" b' && echo a > src/a && echo b > src/deep/b && echo s > srcs && \
+        echo more >> README.md && printf 'x\\0y' > 'src/ä \"q\" b/x'";
+    let task = tool(&project, script);
+    let diff = |words: &[&str]| {
+        let told = project.isobox(&[&["diff", task.as_str()], words].concat());
+        assert_eq!(told.code, 0, "{told:?}");
+        told.stdout
+    };
+    let whole = diff(&[]);
+    let all = ["README.md", "src/a", "src/deep/b", "src/ä \"q\" b/x", "srcs"];
+    assert_eq!(all.map(|path| diff(&[path])).concat(), whole);
+    assert_eq!(diff(&["./src/"]), all[1..4].iter().map(|path| diff(&["--", path])).collect::<String>());
+    assert_eq!(diff(&["srcs", "README.md"]), [diff(&["README.md"]), diff(&["srcs"])].concat());
+    assert!(diff(&["src/deep"]).starts_with("diff --git a/src/deep/b b/src/deep/b\n"));
+    assert_eq!(diff(&["src/nothing", "sr"]), "");
+
+    assert_eq!(diff(&["--name-only", "src/deep", "srcs"]), "src/deep/b\nsrcs\n");
+    let stat = diff(&["--stat", "src"]);
+    assert_eq!(
+        (stat.lines().count(), stat.lines().last()),
+        (4, Some("3 changed paths: 3 added, 0 modified, 0 deleted"))
+    );
+    let told = document(&project.isobox(&["diff", "--json", &task, "README.md"]));
+    assert_eq!((&told["files"][0]["path"], told["files"].as_array().map(Vec::len)), (&json!("README.md"), Some(1)));
+    assert_eq!(told["changes"], json!({ "added": 0, "modified": 1, "deleted": 0, "not_captured": 0 }));
+    assert_told(&project.isobox(&["diff", &task, "../x"]), 2, &["`../x` is no path in a repository", "hint: "]);
 }
 
 #[test]

@@ -1,0 +1,169 @@
+//! The parts of a patch that are about chosen paths, as it passes by.
+
+use std::io::{self, Write};
+
+/// What a part begins with. Within a part every line begins otherwise: with a blank, a sign, or a letter and no blank after it.
+const HEADER: &[u8] = b"diff --git ";
+/// Twice as much as two names take that are as long as a path can be, with every byte of them quoted.
+const LONGEST_HEADER: usize = 64 << 10;
+
+/// Passes on the parts of a patch whose path is admitted, and what is no part of one that was not.
+pub(crate) struct PatchParts<'a> {
+    to: &'a mut dyn Write,
+    admits: &'a dyn Fn(&[u8]) -> bool,
+    /// The beginning of a line that may become a header.
+    begun: Vec<u8>,
+    is_within_line: bool,
+    is_admitted: bool,
+}
+
+impl<'a> PatchParts<'a> {
+    pub(crate) fn new(to: &'a mut dyn Write, admits: &'a dyn Fn(&[u8]) -> bool) -> Self {
+        Self { to, admits, begun: Vec::new(), is_within_line: false, is_admitted: true }
+    }
+
+    /// Takes the rest of a line, up to its end or that of `bytes`; what is left of them.
+    fn go_on<'b>(&mut self, bytes: &'b [u8]) -> io::Result<&'b [u8]> {
+        let (piece, rest) = bytes.split_at(line_end(bytes));
+        self.is_within_line = !piece.ends_with(b"\n");
+        self.pass(piece)?;
+        Ok(rest)
+    }
+
+    /// Takes the beginning of a line; what is left of `bytes`.
+    fn begin<'b>(&mut self, bytes: &'b [u8]) -> io::Result<&'b [u8]> {
+        let (piece, rest) = bytes.split_at(line_end(bytes));
+        self.begun.extend_from_slice(piece);
+        let is_whole = self.begun.ends_with(b"\n");
+        let shared = self.begun.len().min(HEADER.len());
+        if self.begun[..shared] == HEADER[..shared] && self.begun.len() <= LONGEST_HEADER {
+            if !is_whole {
+                return Ok(rest);
+            }
+            // What cannot be read is shown: nothing is left out by mistake.
+            self.is_admitted = path_of(&self.begun).is_none_or(|path| (self.admits)(&path));
+        }
+        self.is_within_line = !is_whole;
+        self.pass_begun()?;
+        Ok(rest)
+    }
+
+    fn pass_begun(&mut self) -> io::Result<()> {
+        let begun = std::mem::take(&mut self.begun);
+        self.pass(&begun)
+    }
+
+    fn pass(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.is_admitted { self.to.write_all(bytes) } else { Ok(()) }
+    }
+}
+
+impl Write for PatchParts<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut rest = bytes;
+        while let Some(&first) = rest.first() {
+            let is_no_header = self.begun.is_empty() && first != HEADER[0];
+            rest = if self.is_within_line || is_no_header { self.go_on(rest)? } else { self.begin(rest)? };
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.pass_begun()?;
+        self.to.flush()
+    }
+}
+
+/// How many bytes the first line takes, with its end if it is there.
+fn line_end(bytes: &[u8]) -> usize {
+    bytes.iter().position(|&byte| byte == b'\n').map_or(bytes.len(), |end| end + 1)
+}
+
+/// The path that a header is about. One that has two is of another program than isobox.
+fn path_of(header: &[u8]) -> Option<Vec<u8>> {
+    let names = header.strip_prefix(HEADER)?.strip_suffix(b"\n")?;
+    // Both names are the same, so that a blank in them is none that is between them.
+    let (old, new) = names.split_at(names.len() / 2);
+    let (old, new) = (unquoted(old)?, unquoted(new.strip_prefix(b" ")?)?);
+    let (old, new) = (old.strip_prefix(b"a/")?, new.strip_prefix(b"b/")?);
+    (old == new).then(|| old.to_vec())
+}
+
+/// A name without its quotes, if it has some.
+fn unquoted(name: &[u8]) -> Option<Vec<u8>> {
+    let Some(quoted) = name.strip_prefix(b"\"") else { return Some(name.to_vec()) };
+    let mut rest = quoted.strip_suffix(b"\"")?.iter();
+    let mut plain = Vec::with_capacity(name.len());
+    while let Some(&byte) = rest.next() {
+        plain.push(if byte == b'\\' { escaped(&mut rest)? } else { byte });
+    }
+    Some(plain)
+}
+
+/// The byte that is written as what comes after a backslash.
+fn escaped(rest: &mut std::slice::Iter<'_, u8>) -> Option<u8> {
+    Some(match *rest.next()? {
+        b'a' => 0x07,
+        b'b' => 0x08,
+        b't' => b'\t',
+        b'n' => b'\n',
+        b'v' => 0x0b,
+        b'f' => 0x0c,
+        b'r' => b'\r',
+        byte @ (b'"' | b'\\') => byte,
+        first => {
+            let digits = [first, *rest.next()?, *rest.next()?];
+            u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 8).ok()?
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATCH: &[u8] = b"diff --git a/a b/a b/a b/a\n-x\n+ diff --git a/c b/c\n\
+        diff --git \"a/\\303\\244\\t\\\"\" \"b/\\303\\244\\t\\\"\"\nindex 1..2\nliteral 2\nzdiff\n\n\
+        diff --git a/c b/c\n@@ -1 +1 @@\n-c\n+d\n\\ No newline at end of file\n";
+
+    fn parts(chosen: &[&[u8]], patch: &[u8], step: usize) -> Vec<u8> {
+        let mut out = Vec::new();
+        let admits = |path: &[u8]| chosen.contains(&path);
+        let mut parts = PatchParts::new(&mut out, &admits);
+        patch.chunks(step).for_each(|chunk| parts.write_all(chunk).unwrap());
+        parts.flush().unwrap();
+        out
+    }
+
+    #[test]
+    fn those_of_chosen_paths_are_passed_on_byte_for_byte_however_they_come() {
+        let second = PATCH.windows(14).position(|at| at == b"diff --git \"a/").unwrap();
+        let third = PATCH.windows(16).rposition(|at| at == b"diff --git a/c b").unwrap();
+        for step in [1, 2, 7, 11, 12, 40, PATCH.len()] {
+            assert_eq!(parts(&[b"a b/a"], PATCH, step), &PATCH[..second], "{step}");
+            assert_eq!(parts(&["ä\t\"".as_bytes()], PATCH, step), &PATCH[second..third], "{step}");
+            assert_eq!(parts(&[b"c"], PATCH, step), &PATCH[third..], "{step}");
+            assert_eq!(parts(&[b"a b/a", b"c"], PATCH, step).len(), PATCH.len() - (third - second), "{step}");
+            assert_eq!(parts(&[], PATCH, step), b"", "{step}");
+        }
+    }
+
+    #[test]
+    fn what_is_about_no_one_path_is_passed_on() {
+        let long = [HEADER, b"a/", &[b'x'; LONGEST_HEADER], b" b/", &[b'x'; LONGEST_HEADER], b"\n+y\n"].concat();
+        let others: [&[u8]; 6] = [
+            b"before all parts\n",
+            b"diff --git a/old b/new\nrename\n",
+            b"diff --git \"a/\\9\" \"b/\\9\"\n+x\n",
+            b"diff --git \"a/\\40\" \"b/\\40\"\n+x\n",
+            b"diff --git a/cut b/",
+            &long,
+        ];
+        for other in others {
+            for step in [1, 4096] {
+                assert_eq!(parts(&[], other, step), other, "{}", other[..other.len().min(40)].escape_ascii());
+            }
+        }
+        assert_eq!(parts(&[], b"diff --git a/a b/a\n-x\ndiff --git ", 5), b"", "the end of a part that was left out");
+    }
+}
