@@ -30,6 +30,18 @@ pub enum Machine {
 const USER_NAMESPACE: u64 = 0x1000_0000;
 
 impl Machine {
+    /// Why it cannot be made of this one, if it cannot.
+    pub fn obstacle(self) -> Option<&'static str> {
+        let is_older = matches!(self, Self::OldLandlock(_) | Self::OldLandlockAlone(_));
+        (is_older && !nix::unistd::geteuid().is_root())
+            .then_some("only root can read what a stage asks of Landlock, which others cannot trace")
+    }
+
+    /// Whether nobody makes a user namespace on it.
+    pub const fn lacks_user_namespaces(self) -> bool {
+        matches!(self, Self::WithoutUserNamespaces | Self::OldLandlockAlone(_))
+    }
+
     /// Runs a command on it to its end, and returns what it printed.
     pub fn output(self, mut command: Command) -> io::Result<Output> {
         let filters = match self {

@@ -45,10 +45,12 @@ const CONTROLS: [(&str, &[Attack]); 18] = [
 ];
 
 /// Where attacks are tried: what tests are called after, the backend, and what the machine lacks.
-const PLACES: [(&str, Backend, Machine); 4] = [
+const PLACES: [(&str, Backend, Machine); 6] = [
     ("bubblewrap", Backend::Bubblewrap, Machine::Whole),
     ("landlock", Backend::Landlock, Machine::Whole),
     ("landlock_without_namespaces", Backend::Landlock, Machine::WithoutUserNamespaces),
+    ("landlock_of_abi_1", Backend::Landlock, Machine::OldLandlock(1)),
+    ("landlock_of_abi_3_without_namespaces", Backend::Landlock, Machine::OldLandlockAlone(3)),
     ("host", Backend::Host, Machine::Whole),
 ];
 
@@ -66,19 +68,30 @@ const ADMITTED: [(&str, &str); 9] = [
     ("credentials", "sockets_of_the_host_are_listed"),
 ];
 
+/// What it lets through besides where Landlock is older than ABI 6.
+const ADMITTED_OF_OLDER: [(&str, &str); 3] = [
+    ("processes", "a_process_of_the_host_is_signalled"),
+    ("processes", "a_process_of_the_host_is_signalled_by_descriptor"),
+    ("processes", "the_stage_is_killed"),
+];
+
 fn main() {
     let arguments = Arguments::from_args();
     let mut trials = vec![Trial::test("limits::every_attack_gets_through_without_limits", || {
         limits::all_get_through_without_limits(&Case::new(User::Current, Backend::Host))
     })];
     for (place, backend, machine) in PLACES {
+        if let Some(reason) = machine.obstacle() {
+            ignored(place, reason);
+            continue;
+        }
         for user in users() {
             let case = move || Case::on(*user, backend, machine);
-            for (control, attacks) in CONTROLS {
+            for (control, attacks) in CONTROLS.into_iter().filter(|(control, _)| is_tried(control, machine)) {
                 let title = |name: &str| format!("{control}::{name}::{place}::{}", called(*user));
                 trials.extend(attacks.iter().map(|attack| {
                     let title = title(attack.name);
-                    let is_admitted = machine != Machine::Whole && ADMITTED.contains(&(control, attack.name));
+                    let is_admitted = is_admitted(control, attack, machine);
                     Trial::test(title.clone(), move || match is_admitted {
                         true => gets_through_as_admitted(control, attack, &case()),
                         false => is_held_or_admitted(&title, control, attack, &case()),
@@ -104,7 +117,19 @@ fn main() {
 /// Whether what is admitted of it is a gap that can be shown. Without namespaces no limit is called more than partially
 /// enforced, because the processes are among the user's others: for want of a wall, not for a known way.
 fn is_measured(control: &str, machine: Machine) -> bool {
-    machine == Machine::Whole || !control.starts_with("limits.")
+    !machine.lacks_user_namespaces() || !control.starts_with("limits.")
+}
+
+/// Where Landlock is older, what it has no part in is as everywhere.
+fn is_tried(control: &str, machine: Machine) -> bool {
+    let is_older = matches!(machine, Machine::OldLandlock(_) | Machine::OldLandlockAlone(_));
+    !is_older || ["filesystem", "network", "processes", "ipc", "credentials"].contains(&control)
+}
+
+fn is_admitted(control: &'static str, attack: &Attack, machine: Machine) -> bool {
+    let of = |admitted: &[(&str, &str)]| admitted.contains(&(control, attack.name));
+    let is_older = matches!(machine, Machine::OldLandlockAlone(_));
+    machine.lacks_user_namespaces() && of(&ADMITTED) || is_older && of(&ADMITTED_OF_OLDER)
 }
 
 const fn called(user: User) -> &'static str {

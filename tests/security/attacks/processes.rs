@@ -24,7 +24,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     },
     Attack { name: "a_daemon_outlives_its_parent", named: &[], attempt: daemon },
     Attack { name: "a_daemon_escapes_between_forks", named: &[], attempt: fleeing },
-    Attack { name: "the_stage_is_killed", named: &["isobox's own"], attempt: kill_stage },
+    Attack { name: "the_stage_is_killed", named: &["isobox's own", "the stage included"], attempt: kill_stage },
     Attack { name: "the_stage_is_traced", named: &["isobox's own", "signal"], attempt: trace_stage },
 ];
 
