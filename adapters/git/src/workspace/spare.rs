@@ -33,18 +33,9 @@ pub(super) fn keep_or_remove(place: &Path) -> io::Result<()> {
     // What cannot be held is kept by nobody.
     let Ok(held) = File::open(place) else { return disposal::remove(place) };
     match held.lock() {
-        Ok(()) if !is_still_at(&held, place)? => Ok(()),
         Ok(()) if keep(place).unwrap_or(false) => Ok(()),
+        // Nothing is there any more where somebody was waited for.
         _ => disposal::remove(place),
-    }
-}
-
-/// Whether what is `held` is what lies at `place`, and not removed or kept meanwhile.
-fn is_still_at(held: &File, place: &Path) -> io::Result<bool> {
-    let held = held.metadata()?;
-    match fs::symlink_metadata(place) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        found => found.map(|found| (found.dev(), found.ino()) == (held.dev(), held.ino())),
     }
 }
 
@@ -161,23 +152,6 @@ mod tests {
         });
         // Nothing is there any more, which is fine.
         keep_or_remove(&place).unwrap();
-        assert_eq!(entries(root.path()).unwrap(), 1);
-    }
-
-    #[test]
-    fn who_waited_touches_nothing_of_the_workspace_that_begins_in_the_place() {
-        let (root, place) = over();
-        let first = File::open(&place).unwrap();
-        first.lock().unwrap();
-        let next = root.path().join("ws-next");
-        std::thread::scope(|scope| {
-            let second = scope.spawn(|| keep_or_remove(&place));
-            std::thread::sleep(std::time::Duration::from_millis(100));
-            fs::rename(&place, &next).unwrap();
-            drop(first);
-            second.join().unwrap().unwrap();
-        });
-        assert!(next.join("upper/written").exists());
         assert_eq!(entries(root.path()).unwrap(), 1);
     }
 }
