@@ -29,6 +29,12 @@ struct Hog {
     python: &'static str,
 }
 
+const WRITE: &str = "
+file = os.open('bomb', os.O_WRONLY | os.O_CREAT)
+for _ in range(1000):
+    os.write(file, b'x' * (1 << 14))
+    dot()";
+
 /// Each ends by itself at several times what it may have.
 const HOGS: &[Hog] = &[
     Hog {
@@ -80,26 +86,8 @@ while time.monotonic() < begun + 3:
 for _ in range(round(100 * time.process_time() / (time.monotonic() - begun))):
     dot()",
     },
-    Hog {
-        limit: Limit::Disk,
-        value: "4MiB",
-        unit: 1 << 14,
-        python: "
-file = os.open('bomb', os.O_WRONLY | os.O_CREAT)
-for _ in range(1000):
-    os.write(file, b'x' * (1 << 14))
-    dot()",
-    },
-    Hog {
-        limit: Limit::FileSize,
-        value: "1MiB",
-        unit: 1 << 14,
-        python: "
-file = os.open('bomb', os.O_WRONLY | os.O_CREAT)
-for _ in range(1000):
-    os.write(file, b'x' * (1 << 14))
-    dot()",
-    },
+    Hog { limit: Limit::Disk, value: "4MiB", unit: 1 << 14, python: WRITE },
+    Hog { limit: Limit::FileSize, value: "1MiB", unit: 1 << 14, python: WRITE },
     Hog {
         limit: Limit::OpenFiles,
         value: "64",

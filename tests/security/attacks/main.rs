@@ -77,41 +77,52 @@ const ADMITTED_OF_OLDER: [(&str, &str); 3] = [
 
 fn main() {
     let arguments = Arguments::from_args();
+    let trials = match inside::PYTHON_IS_MISSING.as_ref() {
+        Some(reason) => vec![left_out("attacks from inside", reason)],
+        None => trials(),
+    };
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// What stands for tests that cannot be made here. It is said by its name: what is printed while tests are listed is taken for one.
+fn left_out(what: &str, reason: &str) -> Trial {
+    Trial::test(format!("{what} ({reason})"), || Ok(())).with_ignored_flag(true)
+}
+
+fn trials() -> Vec<Trial> {
     let mut trials = vec![Trial::test("limits::every_attack_gets_through_without_limits", || {
         limits::all_get_through_without_limits(&Case::new(User::Current, Backend::Host))
     })];
     for (place, backend, machine) in PLACES {
-        if let Some(reason) = machine.obstacle() {
-            ignored(place, reason);
-            continue;
-        }
-        for user in users() {
-            let case = move || Case::on(*user, backend, machine);
-            for (control, attacks) in CONTROLS.into_iter().filter(|(control, _)| is_tried(control, machine)) {
-                let title = |name: &str| format!("{control}::{name}::{place}::{}", called(*user));
-                trials.extend(attacks.iter().map(|attack| {
-                    let title = title(attack.name);
-                    let is_admitted = is_admitted(control, attack, machine);
-                    Trial::test(title.clone(), move || match is_admitted {
-                        true => gets_through_as_admitted(control, attack, &case()),
-                        false => is_held_or_admitted(&title, control, attack, &case()),
-                    })
-                }));
-                if is_measured(control, machine) {
-                    trials.push(Trial::test(title("is_not_called_weaker_than_it_is"), move || {
-                        is_not_too_modest(control, attacks, &case())
-                    }));
-                }
-            }
+        match machine.obstacle() {
+            Some(reason) => trials.push(left_out(place, reason)),
+            None => users().iter().for_each(|user| trials.extend(of_user(*user, place, backend, machine))),
         }
     }
-    if inside::PYTHON_IS_MISSING.as_ref().is_some_and(|reason| {
-        ignored("attacks from inside", reason);
-        true
-    }) {
-        trials.clear();
+    trials
+}
+
+/// Every attack by one user in one place.
+fn of_user(user: User, place: &'static str, backend: Backend, machine: Machine) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    let case = move || Case::on(user, backend, machine);
+    for (control, attacks) in CONTROLS.into_iter().filter(|(control, _)| is_tried(control, machine)) {
+        let title = |name: &str| format!("{control}::{name}::{place}::{}", called(user));
+        trials.extend(attacks.iter().map(|attack| {
+            let title = title(attack.name);
+            let is_admitted = is_admitted(control, attack, machine);
+            Trial::test(title.clone(), move || match is_admitted {
+                true => gets_through_as_admitted(control, attack, &case()),
+                false => is_held_or_admitted(&title, control, attack, &case()),
+            })
+        }));
+        if is_measured(control, machine) {
+            trials.push(Trial::test(title("is_not_called_weaker_than_it_is"), move || {
+                is_not_too_modest(control, attacks, &case())
+            }));
+        }
     }
-    libtest_mimic::run(&arguments, trials).exit();
+    trials
 }
 
 /// Whether what is admitted of it is a gap that can be shown. Without namespaces no limit is called more than partially
