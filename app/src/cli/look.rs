@@ -37,13 +37,14 @@ pub(crate) struct DiffArguments {
     #[arg(long)]
     pub(crate) name_only: bool,
     /// Print every changed path, and what deserves a look, as a JSON document
-    #[arg(long, conflicts_with_all = ["stat", "name_only"])]
+    #[arg(long, conflicts_with_all = ["stat", "name_only", "paths"])]
     pub(crate) json: bool,
     /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, a record directory, or an archive
-    #[arg(value_name = "TASK")]
+    // What completes it puts it behind all others that say no place.
+    #[arg(value_name = "TASK", index = 1)]
     pub(crate) task: OsString,
-    /// Changed paths alone, from the root of the repository; a directory stands for all below it. What was not captured is told without them
-    #[arg(value_name = "PATH")]
+    /// These paths alone, from the root of the repository; a directory stands for all below it
+    #[arg(value_name = "PATH", index = 2)]
     pub(crate) paths: Vec<OsString>,
 }
 

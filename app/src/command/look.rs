@@ -1,4 +1,4 @@
-//! The commands that only look at one Task: `show`, `diff`, `logs`, `cat`.
+//! The commands that only look at one Task: `show`, `logs`, `cat`.
 
 use crate::cli::{CatArguments, LogsArguments, Place, ShowArguments};
 use crate::exit_code::ExitCode;

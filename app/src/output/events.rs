@@ -157,7 +157,7 @@ fn ended(record: &TaskRecord) -> Value {
         "outcome_detail": record.outcome_detail,
         "exceeded_limits": record.exceeded.iter().map(record_json::exceeded).collect::<Vec<_>>(),
         "exit_code": record.exit.map(Exit::passed_on),
-        "changes": record.artifacts.change_set.map(|set| record_json::changes(set.summary)),
+        "changes": record.artifacts.change_set.map(|set| record_json::changes(&set)),
         "retained_workspace": match &record.workspace {
             WorkspaceFate::Retained { host_path } => Some(record_json::bytes(host_path)),
             WorkspaceFate::Disposed | WorkspaceFate::NeverCreated => None,

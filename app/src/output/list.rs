@@ -195,7 +195,7 @@ fn fields(record: &TaskRecord, state: TaskState, listed: Option<&Listed>) -> Map
         "command": record_json::command(&record.command),
         "outcome": recorded.map(|record| record.outcome.name()),
         "exit_code": recorded.and_then(|record| record.exit).map(isobox_domain::outcome::Exit::passed_on),
-        "changes": recorded.and_then(|record| record.artifacts.change_set).map(|set| record_json::changes(set.summary)),
+        "changes": recorded.and_then(|record| record.artifacts.change_set).map(|set| record_json::changes(&set)),
         "output_bytes": recorded.map(|record| SortKey::Output.value(record)),
         "peak_memory_bytes": recorded.and_then(|record| record.usage.peak_memory_bytes),
         "promotion": record_json::promotion(events),

@@ -2,7 +2,10 @@
 
 use std::io::{self, Write};
 
-/// What a part begins with. Within a part every line begins otherwise: with a blank, a sign, or a letter and no blank after it.
+/// What a part begins with, of any program that makes patches. No other line does: content begins with a blank or a sign, and
+/// base85 has no blank in it.
+const BEGINNING: &[u8] = b"diff ";
+/// The one that names a path in a way that can be relied on.
 const HEADER: &[u8] = b"diff --git ";
 /// Twice as much as two names take that are as long as a path can be, with every byte of them quoted.
 const LONGEST_HEADER: usize = 64 << 10;
@@ -15,11 +18,12 @@ pub(crate) struct PatchParts<'a> {
     begun: Vec<u8>,
     is_within_line: bool,
     is_admitted: bool,
+    has_passed: bool,
 }
 
 impl<'a> PatchParts<'a> {
     pub(crate) fn new(to: &'a mut dyn Write, admits: &'a dyn Fn(&[u8]) -> bool) -> Self {
-        Self { to, admits, begun: Vec::new(), is_within_line: false, is_admitted: true }
+        Self { to, admits, begun: Vec::new(), is_within_line: false, is_admitted: true, has_passed: false }
     }
 
     /// Takes the rest of a line, up to its end or that of `bytes`; what is left of them.
@@ -35,9 +39,9 @@ impl<'a> PatchParts<'a> {
         let (piece, rest) = bytes.split_at(line_end(bytes));
         self.begun.extend_from_slice(piece);
         let is_whole = self.begun.ends_with(b"\n");
-        let shared = self.begun.len().min(HEADER.len());
-        if self.begun[..shared] == HEADER[..shared] && self.begun.len() <= LONGEST_HEADER {
-            if !is_whole {
+        let shared = self.begun.len().min(BEGINNING.len());
+        if self.begun[..shared] == BEGINNING[..shared] {
+            if !is_whole && self.begun.len() <= LONGEST_HEADER {
                 return Ok(rest);
             }
             // What cannot be read is shown: nothing is left out by mistake.
@@ -54,7 +58,19 @@ impl<'a> PatchParts<'a> {
     }
 
     fn pass(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.is_admitted { self.to.write_all(bytes) } else { Ok(()) }
+        if !self.is_admitted {
+            return Ok(());
+        }
+        self.has_passed |= !bytes.is_empty();
+        self.to.write_all(bytes)
+    }
+
+    /// Passes on what was to become a header when the patch ended; whether anything was passed on.
+    pub(crate) fn finish(mut self) -> io::Result<bool> {
+        self.is_admitted |= self.begun.starts_with(BEGINNING);
+        self.pass_begun()?;
+        self.to.flush()?;
+        Ok(self.has_passed)
     }
 }
 
@@ -62,14 +78,13 @@ impl Write for PatchParts<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut rest = bytes;
         while let Some(&first) = rest.first() {
-            let is_no_header = self.begun.is_empty() && first != HEADER[0];
+            let is_no_header = self.begun.is_empty() && first != BEGINNING[0];
             rest = if self.is_within_line || is_no_header { self.go_on(rest)? } else { self.begin(rest)? };
         }
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.pass_begun()?;
         self.to.flush()
     }
 }
@@ -131,7 +146,7 @@ mod tests {
         let admits = |path: &[u8]| chosen.contains(&path);
         let mut parts = PatchParts::new(&mut out, &admits);
         patch.chunks(step).for_each(|chunk| parts.write_all(chunk).unwrap());
-        parts.flush().unwrap();
+        parts.finish().unwrap();
         out
     }
 
@@ -151,19 +166,27 @@ mod tests {
     #[test]
     fn what_is_about_no_one_path_is_passed_on() {
         let long = [HEADER, b"a/", &[b'x'; LONGEST_HEADER], b" b/", &[b'x'; LONGEST_HEADER], b"\n+y\n"].concat();
-        let others: [&[u8]; 6] = [
+        let others: [&[u8]; 8] = [
             b"before all parts\n",
             b"diff --git a/old b/new\nrename\n",
             b"diff --git \"a/\\9\" \"b/\\9\"\n+x\n",
             b"diff --git \"a/\\40\" \"b/\\40\"\n+x\n",
+            b"diff --cc c\n+x\n",
+            b"diff -r 1 -r 2 c\n+x\n",
             b"diff --git a/cut b/",
             &long,
         ];
         for other in others {
             for step in [1, 4096] {
-                assert_eq!(parts(&[], other, step), other, "{}", other[..other.len().min(40)].escape_ascii());
+                let after_a_part = [b"diff --git a/a b/a\n-x\n".as_slice(), other].concat();
+                for patch in [other, &after_a_part] {
+                    // What comes before all parts is in the first of them otherwise.
+                    let is_in_a_part = patch != other && other.starts_with(b"before");
+                    let passed: &[u8] = if is_in_a_part { b"" } else { other };
+                    assert_eq!(parts(&[], patch, step), passed, "{}", other[..other.len().min(40)].escape_ascii());
+                }
             }
         }
-        assert_eq!(parts(&[], b"diff --git a/a b/a\n-x\ndiff --git ", 5), b"", "the end of a part that was left out");
+        assert_eq!(parts(&[], b"diff --git a/a b/a\n-x\ndif", 5), b"", "the end of a part that was left out");
     }
 }

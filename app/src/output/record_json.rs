@@ -2,7 +2,7 @@
 
 use crate::output::redacting::Redacted;
 use crate::output::timings;
-use isobox_domain::change::{ChangeSetRef, ChangeSummary};
+use isobox_domain::change::ChangeSetRef;
 use isobox_domain::content::{ContentId, ContentRef, hex};
 use isobox_domain::enforcement::{ControlReport, Enforcement};
 use isobox_domain::escape::Escaped;
@@ -250,7 +250,7 @@ fn result(record: &TaskRecord) -> Value {
             "v1_record": artifacts.v1_record.map(reference),
             "v1_files": artifacts.v1_files.map(reference),
         },
-        "changes": artifacts.change_set.map(|set| changes(set.summary)),
+        "changes": artifacts.change_set.map(|set| changes(&set)),
         "stdin": record.stdin.map(reference),
         "dropped_output_bytes": match record.output_loss { OutputLoss::None => 0, OutputLoss::StoreFailed { dropped_bytes } => dropped_bytes },
         "usage": {
@@ -267,7 +267,7 @@ fn result(record: &TaskRecord) -> Value {
 
 /// A Change Set beside the Task's own, with its totals.
 fn snapshot(set: ChangeSetRef) -> Value {
-    json!({ "digest": set.id.to_string(), "length": set.length, "changes": changes(set.summary) })
+    json!({ "digest": set.id.to_string(), "length": set.length, "changes": changes(&set) })
 }
 
 fn reference(reference: ContentRef) -> Value {
@@ -279,7 +279,8 @@ fn change_set(set: ChangeSetRef) -> Value {
 }
 
 /// The totals of a Change Set.
-pub(crate) fn changes(summary: ChangeSummary) -> Value {
+pub(crate) fn changes(set: &ChangeSetRef) -> Value {
+    let summary = set.summary;
     json!({
         "added": summary.added,
         "modified": summary.modified,

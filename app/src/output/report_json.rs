@@ -4,10 +4,9 @@ use crate::failure::Failure;
 use crate::output::changes;
 use crate::output::record_json::{self, bytes};
 use crate::output::stdout::unwritten;
-use crate::use_case::report::{report, report_chosen};
+use crate::use_case::report::report;
 use crate::use_case::select::Selected;
 use isobox_domain::change::{Change, ChangeKind, ChangeLine, Mode};
-use isobox_domain::promotion::Chosen;
 use isobox_domain::record::TaskRecord;
 use isobox_domain::report::Finding;
 use isobox_ports::ObjectStore;
@@ -17,24 +16,19 @@ use std::io::Write;
 /// Lines that a document holds: it is one value in memory. `isobox diff --stat` and `promote` show every line.
 const MOST_LINES: usize = 1000;
 
-/// Writes a document of schema `isobox.diff/v1`: every line of the report at chosen paths, as it comes.
-pub(crate) fn stream(
-    out: &mut dyn Write,
-    objects: &dyn ObjectStore,
-    selected: &Selected,
-    chosen: &Chosen,
-) -> Result<(), Failure> {
+/// Writes a document of schema `isobox.diff/v1`: every line of the report, as it comes.
+pub(crate) fn stream(out: &mut dyn Write, objects: &dyn ObjectStore, selected: &Selected) -> Result<(), Failure> {
     let Selected { digest, record } = selected;
     let (task, digest) = (record.task, digest.to_string());
     write!(out, "{{\"schema\":\"isobox.diff/v1\",\"id\":\"{task}\",\"record\":\"{digest}\",\"files\":[")
         .map_err(unwritten)?;
     let mut comma = "";
-    let report = report_chosen(objects, record, chosen, &mut |line, findings| {
+    report(objects, record, &mut |line, findings| {
         write!(out, "{comma}\n{}", described(line, findings)).map_err(unwritten)?;
         comma = ",";
         Ok(())
     })?;
-    let totals = record.artifacts.change_set.map_or(Value::Null, |_| record_json::changes(report.summary()));
+    let totals = record.artifacts.change_set.map_or(Value::Null, |set| record_json::changes(&set));
     writeln!(out, "\n],\"changes\":{totals}}}").and_then(|()| out.flush()).map_err(unwritten)
 }
 

@@ -4,10 +4,11 @@
 use super::disposal;
 use super::overlay::{PARTS, PRIVATE, make_parts};
 use nix::unistd::{getegid, geteuid};
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// So many are kept: more Workspaces than that seldom begin or end at once.
 const MOST: usize = 8;
@@ -27,15 +28,31 @@ pub(super) fn take(place: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
+/// How long somebody is waited for who removes the same Workspace.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+/// How often is looked whether that one is done: flock(2) has no timeout.
+const LOOK: Duration = Duration::from_millis(2);
+
 /// Keeps `place` without what is in it, or removes it. Of a copy, and of what lay in memory, there is nothing to keep. Of two who do
 /// it at once, one waits for the other: both at it would go on in what the first of them keeps, which is somebody's Workspace by then.
 pub(super) fn keep_or_remove(place: &Path) -> io::Result<()> {
+    within(LONGEST_WAIT, place)
+}
+
+fn within(longest: Duration, place: &Path) -> io::Result<()> {
     // What cannot be held is kept by nobody.
     let Ok(held) = File::open(place) else { return disposal::remove(place) };
-    match held.lock() {
-        Ok(()) if keep(place).unwrap_or(false) => Ok(()),
-        // Nothing is there any more where somebody was waited for.
-        _ => disposal::remove(place),
+    let begun = Instant::now();
+    loop {
+        match held.try_lock() {
+            Ok(()) if keep(place).unwrap_or(false) => return Ok(()),
+            Ok(()) | Err(TryLockError::Error(_)) => return disposal::remove(place),
+            Err(TryLockError::WouldBlock) if begun.elapsed() < longest => std::thread::sleep(LOOK),
+            // It may be stopped, or hold on for no reason.
+            Err(TryLockError::WouldBlock) => {
+                return Err(io::Error::new(io::ErrorKind::ResourceBusy, "somebody else is removing it"));
+            }
+        }
     }
 }
 
@@ -153,5 +170,15 @@ mod tests {
         // Nothing is there any more, which is fine.
         keep_or_remove(&place).unwrap();
         assert_eq!(entries(root.path()).unwrap(), 1);
+    }
+
+    #[test]
+    fn who_is_not_done_is_not_waited_for_for_ever_and_nothing_is_touched() {
+        let (_root, place) = over();
+        let first = File::open(&place).unwrap();
+        first.lock().unwrap();
+        let error = within(Duration::from_millis(20), &place).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ResourceBusy);
+        assert!(place.join("upper/written").exists());
     }
 }
