@@ -25,6 +25,7 @@ pub mod preflight;
 pub mod probe;
 pub mod promotion;
 pub mod pruning;
+pub mod quoted_name;
 pub mod record;
 pub mod release;
 pub mod repo_path;

@@ -32,9 +32,16 @@ const USER_NAMESPACE: u64 = 0x1000_0000;
 impl Machine {
     /// Why it cannot be made of this one, if it cannot.
     pub fn obstacle(self) -> Option<&'static str> {
-        let is_older = matches!(self, Self::OldLandlock(_) | Self::OldLandlockAlone(_));
-        (is_older && !nix::unistd::geteuid().is_root())
+        (self.landlock_abi().is_some() && !nix::unistd::geteuid().is_root())
             .then_some("only root can read what a stage asks of Landlock, which others cannot trace")
+    }
+
+    /// The version that it has of Landlock, if that is an older one.
+    pub const fn landlock_abi(self) -> Option<u8> {
+        match self {
+            Self::OldLandlock(abi) | Self::OldLandlockAlone(abi) => Some(abi),
+            _ => None,
+        }
     }
 
     /// Whether nobody makes a user namespace on it.

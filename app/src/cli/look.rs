@@ -40,7 +40,7 @@ pub(crate) struct DiffArguments {
     #[arg(long, conflicts_with_all = ["stat", "name_only", "paths"])]
     pub(crate) json: bool,
     /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, a record directory, or an archive
-    // What completes it puts it behind all others that say no place.
+    // Completion adds it anew, behind PATH: their places are said.
     #[arg(value_name = "TASK", index = 1)]
     pub(crate) task: OsString,
     /// These paths alone, from the root of the repository; a directory stands for all below it

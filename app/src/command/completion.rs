@@ -242,3 +242,11 @@ fn changed(task: &OsStr, begun: &[u8]) -> Option<Vec<CompletionCandidate>> {
         Err(_) => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn what_is_completed_is_a_command_line() {
+        super::completable().debug_assert();
+    }
+}

@@ -1,5 +1,6 @@
 //! The parts of a patch that are about chosen paths, as it passes by.
 
+use isobox_domain::quoted_name::unquoted;
 use std::io::{self, Write};
 
 /// What a part begins with, of any program that makes patches. No other line does: content begins with a blank or a sign, and
@@ -102,35 +103,6 @@ fn path_of(header: &[u8]) -> Option<Vec<u8>> {
     let (old, new) = (unquoted(old)?, unquoted(new.strip_prefix(b" ")?)?);
     let (old, new) = (old.strip_prefix(b"a/")?, new.strip_prefix(b"b/")?);
     (old == new).then(|| old.to_vec())
-}
-
-/// A name without its quotes, if it has some.
-fn unquoted(name: &[u8]) -> Option<Vec<u8>> {
-    let Some(quoted) = name.strip_prefix(b"\"") else { return Some(name.to_vec()) };
-    let mut rest = quoted.strip_suffix(b"\"")?.iter();
-    let mut plain = Vec::with_capacity(name.len());
-    while let Some(&byte) = rest.next() {
-        plain.push(if byte == b'\\' { escaped(&mut rest)? } else { byte });
-    }
-    Some(plain)
-}
-
-/// The byte that is written as what comes after a backslash.
-fn escaped(rest: &mut std::slice::Iter<'_, u8>) -> Option<u8> {
-    Some(match *rest.next()? {
-        b'a' => 0x07,
-        b'b' => 0x08,
-        b't' => b'\t',
-        b'n' => b'\n',
-        b'v' => 0x0b,
-        b'f' => 0x0c,
-        b'r' => b'\r',
-        byte @ (b'"' | b'\\') => byte,
-        first => {
-            let digits = [first, *rest.next()?, *rest.next()?];
-            u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 8).ok()?
-        }
-    })
 }
 
 #[cfg(test)]

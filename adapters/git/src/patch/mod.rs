@@ -10,13 +10,13 @@
 //! it does not render; `git apply` refuses such a patch instead of leaving the file out.
 
 mod literal;
-mod quote;
 mod text;
 
 use crate::oid;
 use gix::ObjectId;
 use gix::hash::Kind;
 use isobox_domain::change::Mode;
+use isobox_domain::quoted_name::quoted;
 use isobox_domain::repo_path::RepoPath;
 use std::io::{self, Read, Write};
 
@@ -155,7 +155,7 @@ fn is_text(content: &[u8]) -> bool {
 }
 
 fn write_header(out: &mut dyn Write, path: &RepoPath, modes: (Option<Mode>, Option<Mode>)) -> io::Result<()> {
-    let (old, new) = (quote::quoted(b"a/", path.as_bytes()), quote::quoted(b"b/", path.as_bytes()));
+    let (old, new) = (quoted(b"a/", path.as_bytes()), quoted(b"b/", path.as_bytes()));
     out.write_all(&[b"diff --git ", old.as_slice(), b" ", &new, b"\n"].concat())?;
     match modes {
         (None, Some(new)) => writeln!(out, "new file mode {}", octal(new)),
@@ -204,7 +204,7 @@ fn write_literal(out: &mut dyn Write, rendered: Rendered, side: Option<Side<'_>>
 fn label(prefix: &[u8], path: &RepoPath, mode: Option<Mode>) -> Vec<u8> {
     match mode {
         None => b"/dev/null".to_vec(),
-        Some(_) => quote::quoted(prefix, path.as_bytes()),
+        Some(_) => quoted(prefix, path.as_bytes()),
     }
 }
 

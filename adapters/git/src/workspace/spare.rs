@@ -160,7 +160,7 @@ mod tests {
         fs::rename(place.join("work"), root.path().join("work")).unwrap();
         std::thread::scope(|scope| {
             let second = scope.spawn(|| keep_or_remove(&place));
-            std::thread::sleep(std::time::Duration::from_millis(100));
+            std::thread::sleep(Duration::from_millis(100));
             assert!(!second.is_finished());
             assert!(place.join("upper/written").exists());
             fs::rename(root.path().join("work"), place.join("work")).unwrap();

@@ -65,10 +65,13 @@ fn make_and_lock(directory: &Path) -> io::Result<Option<File>> {
     Err(io::Error::other(format!("{} is taken away as often as it is made", Escaped::path(directory))))
 }
 
-/// Whether something else than a directory lies there, or where its parent would.
+/// Whether something else than a directory, or than a link to one, lies there or on the way there.
 fn is_in_the_way(directory: &Path) -> bool {
-    let is_other = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| !found.is_dir());
-    is_other(directory) || directory.parent().is_some_and(is_other)
+    let is_other = |path: &Path| {
+        let kind = fs::symlink_metadata(path).map(|found| found.file_type());
+        kind.is_ok_and(|kind| !(kind.is_dir() || kind.is_symlink() && path.is_dir()))
+    };
+    directory.ancestors().any(is_other)
 }
 
 /// Empties a layer that was written before this start of the machine. Nothing flushes it to disk, so that a power cut takes a

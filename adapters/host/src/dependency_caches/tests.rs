@@ -314,6 +314,27 @@ fn a_layer_is_taken_and_listed_while_another_removes_layers() {
 }
 
 #[test]
+fn what_lies_in_the_way_of_a_layer_is_told_of_at_once() {
+    let host = Host::new();
+    let lend = || host.lend("/app/.git", &[DependencyCache::Npm], KEPT);
+    let layer = lend().unwrap().layers[0].overlay.place.ancestors().nth(3).unwrap().to_owned();
+    let root = layer.ancestors().nth(2).unwrap();
+    for place in [layer.as_path(), layer.parent().unwrap(), root] {
+        let puts: [fn(&Path); 2] = [|at| fs::write(at, "").unwrap(), |at| symlink("/nonexistent", at).unwrap()];
+        for put in puts {
+            let aside = root.with_file_name("aside");
+            fs::rename(place, &aside).unwrap();
+            put(place);
+            let told = format!("{:?}", lend().map(drop).unwrap_err());
+            assert!(!told.contains("as often as it is made"), "{}: {told}", place.display());
+            fs::remove_file(place).unwrap();
+            fs::rename(&aside, place).unwrap();
+        }
+    }
+    lend().unwrap();
+}
+
+#[test]
 fn a_layer_that_nobody_used_for_long_goes_when_another_is_taken() {
     let host = Host::new();
     let lend = |project: &str| host.lend(project, &[DependencyCache::Npm], KEPT).unwrap();
