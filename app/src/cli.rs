@@ -157,6 +157,7 @@ pub(crate) enum Command {
         isobox promote --branch try-it @latest\n  \
         isobox promote --only src @latest\n  \
         isobox promote --except README.md @latest\n  \
+        isobox promote --patch @latest\n  \
         isobox promote --yes .isobox/tasks/task-0123456789abcdef")]
     Promote(PromoteArguments),
     /// List tasks, newest first

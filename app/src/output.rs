@@ -6,6 +6,7 @@ pub(crate) mod backends;
 pub(crate) mod cache;
 mod caller_stream;
 pub(crate) mod changes;
+pub(crate) mod choosing;
 pub(crate) mod columns;
 pub(crate) mod console;
 pub(crate) mod doctor;

@@ -91,7 +91,7 @@ pub struct Promoted {
     /// Changed paths that were written.
     pub paths: u64,
     /// Which of the result's changed paths they are; `None`: all that no Promotion had brought before.
-    pub part: Option<Selection>,
+    pub part: Option<Box<Selection>>,
     /// Where they went.
     pub destination: Destination,
     /// What a three-way merge left; `None`: what was written is what the Task left.

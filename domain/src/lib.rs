@@ -13,6 +13,7 @@ pub mod event;
 pub mod fact;
 pub mod finding;
 pub mod git_oid;
+pub mod hunks;
 pub mod import;
 pub mod limit;
 pub mod listing;

@@ -12,7 +12,7 @@ mod selection;
 pub use meeting::{Meeting, OnConflict};
 pub use refusal::PromotionRefusal;
 pub use rules::check_head;
-pub use selection::{Chosen, Selection};
+pub use selection::{Chosen, ChosenHunks, Earlier, Selection, Whereabouts};
 
 use crate::change::ChangeSetRef;
 use crate::content::ContentId;
@@ -207,7 +207,7 @@ impl PromotionPlan {
             branch: self.branch.clone(),
             confirmation,
             paths: extent.paths,
-            part: (!extent.is_all()).then(|| self.chosen.selection.clone()),
+            part: (!extent.is_all()).then(|| Box::new(self.chosen.selection.clone())),
             destination,
             merged,
         };

@@ -2,6 +2,7 @@
 
 use crate::{Cause, ChangeLines, MergeRequest, Merged, ObjectStore};
 use isobox_domain::git_oid::GitOid;
+use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::{Cleanliness, SnapshotDifference, WorkspaceSource};
 use isobox_domain::timestamp::Timestamp;
 
@@ -156,6 +157,10 @@ pub trait TrustedRepository: Send + Sync {
         commit: &GitOid,
         snapshot: ChangeLines<'_>,
     ) -> Result<SnapshotDifference, RepositoryError>;
+
+    /// Git's name of the blob that `content` at `path` would be committed as: by the conversions that the repository says,
+    /// filter drivers aside. Nothing is written to the repository.
+    fn blob_name(&self, path: &RepoPath, content: &[u8]) -> Result<GitOid, RepositoryError>;
 
     /// Takes the lock under which one Promotion at a time is checked, performed and recorded.
     ///

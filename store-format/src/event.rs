@@ -3,7 +3,7 @@
 use crate::cbor::{Decoder, MapDecoder, MapEncoder};
 use crate::object::{self, DecodeError, EncodeError, Names};
 use isobox_domain::event::{Confirmation, Destination, Event, EventKind, Merged, Promoted};
-use isobox_domain::promotion::Selection;
+use isobox_domain::promotion::{ChosenHunks, Selection};
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::task_id::TaskId;
 
@@ -11,6 +11,8 @@ const KIND: &str = "isobox.event";
 /// The schema number of an event that says where a Promotion went, what part it brought, that it was a merge, or that it was
 /// taken back, so that an older reader says that it does not know it.
 const WITH_PARTS: u64 = 2;
+/// That of one that brought some hunks of a file alone.
+const WITH_HUNKS: u64 = 3;
 const PROMOTED: &str = "promoted";
 const REJECTED: &str = "rejected";
 const PINNED: &str = "pinned";
@@ -34,7 +36,7 @@ pub fn encode_event(event: &Event) -> Result<Vec<u8>, EncodeError> {
 pub fn decode_event(bytes: &[u8]) -> Result<Event, DecodeError> {
     let mut decoder = Decoder::new(bytes)?;
     let mut map = decoder.map()?;
-    object::open_up_to(&mut map, KIND, WITH_PARTS)?;
+    object::open_up_to(&mut map, KIND, WITH_HUNKS)?;
     let event = Event {
         task: TaskId::new(map.need(2, "the task")?.fixed("a task id of 8 bytes")?),
         subject: map.need(3, "the subject")?.id()?,
@@ -50,6 +52,7 @@ pub fn decode_event(bytes: &[u8]) -> Result<Event, DecodeError> {
 
 fn schema_of(kind: &EventKind) -> u64 {
     match kind {
+        EventKind::Promoted(Promoted { part: Some(part), .. }) if !part.hunks.is_empty() => WITH_HUNKS,
         EventKind::Promoted(Promoted { part: None, destination: Destination::WorkingTree, merged: None, .. }) => {
             object::SCHEMA
         }
@@ -125,6 +128,14 @@ fn encode_part(map: &mut MapEncoder, part: &Selection) {
             paths.iter().fold(list, |list, path| list.bytes(path.as_bytes()));
         }
     }
+    if !part.hunks.is_empty() {
+        let mut list = map.field(2).array(part.hunks.len());
+        for chosen in &part.hunks {
+            list = list.array(2).bytes(chosen.path.as_bytes());
+            list =
+                chosen.numbers.iter().fold(list.array(chosen.numbers.len()), |list, &number| list.uint(number.into()));
+        }
+    }
 }
 
 fn decode_kind(map: &mut MapDecoder<'_, '_>) -> Result<EventKind, DecodeError> {
@@ -161,7 +172,7 @@ fn decode_promoted(map: &mut MapDecoder<'_, '_>) -> Result<Promoted, DecodeError
         branch: map.find(2)?.map(|branch| branch.bytes_without_nul().map(<[u8]>::to_vec)).transpose()?,
         confirmation: map.need(3, "a confirmation")?.named(CONFIRMATIONS, "a confirmation")?,
         paths: map.need(4, "a number of paths")?.uint()?,
-        part: map.find(5)?.map(decode_part).transpose()?,
+        part: map.find(5)?.map(decode_part).transpose()?.map(Box::new),
         destination: decode_destination(map)?,
         merged: map.find(9)?.map(Decoder::uint).transpose()?.map(|conflicts| Merged { conflicts }),
     })
@@ -171,9 +182,35 @@ fn decode_part(decoder: &mut Decoder<'_>) -> Result<Selection, DecodeError> {
     let mut map = decoder.map()?;
     let only = map.find(0)?.map(decode_paths).transpose()?.unwrap_or_default();
     let except = map.find(1)?.map(decode_paths).transpose()?.unwrap_or_default();
+    let hunks = map.find(2)?.map(decode_hunks).transpose()?.unwrap_or_default();
     map.end()?;
-    let part = Selection { only, except };
-    if part.is_everything() { decoder.expected("a part that leaves something out") } else { Ok(part) }
+    let part = Selection { only, except, hunks };
+    if part.is_everything() {
+        return decoder.expected("a part that leaves something out");
+    }
+    let is_among = |chosen: &ChosenHunks| part.admits(&chosen.path);
+    if !part.hunks.iter().all(is_among) || !part.hunks.is_sorted_by(|one, next| one.path < next.path) {
+        return decoder.expected("hunks of chosen files, each once, in ascending order");
+    }
+    Ok(part)
+}
+
+fn decode_hunks(decoder: &mut Decoder<'_>) -> Result<Vec<ChosenHunks>, DecodeError> {
+    decoder.list(|decoder| {
+        decoder.array_of(2, "a file and its hunks")?;
+        let chosen = ChosenHunks { path: decoder.path()?, numbers: decoder.list(decode_number)? };
+        match chosen.numbers.is_empty() || !chosen.numbers.is_sorted_by(|one, next| one < next) {
+            true => decoder.expected("numbers of hunks, ascending"),
+            false => Ok(chosen),
+        }
+    })
+}
+
+fn decode_number(decoder: &mut Decoder<'_>) -> Result<u32, DecodeError> {
+    match u32::try_from(decoder.uint()?) {
+        Ok(number) => Ok(number),
+        Err(_) => decoder.expected("the number of a hunk"),
+    }
 }
 
 fn decode_paths(decoder: &mut Decoder<'_>) -> Result<Vec<RepoPath>, DecodeError> {

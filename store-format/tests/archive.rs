@@ -80,12 +80,12 @@ fn sample() -> Objects {
     record.artifacts.change_set = Some(set.reference);
     let record = encode_record(&record).expect("encode");
     let event = |event| encode_event(&event).expect("encode");
-    let first = samples::rejected();
+    let first = samples::events::rejected();
     let first = event(isobox_domain::event::Event { subject: record.reference().id, previous: None, ..first });
     let second = isobox_domain::event::Event {
         subject: record.reference().id,
         previous: Some(reference_to(&first).id),
-        ..samples::promoted()
+        ..samples::events::promoted()
     };
     let artifacts = [b"said\n".to_vec(), b"left by the task\n".to_vec(), set.chunk, set.index, record.policy_bytes];
     (vec![(record.bytes, vec![first, event(second)])], artifacts.to_vec())

@@ -92,13 +92,14 @@ fn policies_keep_their_bytes() {
 #[test]
 fn events_keep_their_bytes() {
     let all = [
-        ("event-promoted", samples::promoted()),
-        ("event-rejected", samples::rejected()),
-        ("event-pinned", samples::pinned()),
-        ("event-unpinned", samples::unpinned()),
-        ("event-pruned", samples::pruned()),
-        ("event-promoted-part", samples::promoted_in_part()),
-        ("event-undone", samples::undone()),
+        ("event-promoted", samples::events::promoted()),
+        ("event-rejected", samples::events::rejected()),
+        ("event-pinned", samples::events::pinned()),
+        ("event-unpinned", samples::events::unpinned()),
+        ("event-pruned", samples::events::pruned()),
+        ("event-promoted-part", samples::events::promoted_in_part()),
+        ("event-promoted-hunks", samples::events::promoted_in_hunks()),
+        ("event-undone", samples::events::undone()),
     ];
     for (name, event) in all {
         let golden = pinned(&format!("{name}.cbor"), &encode_event(&event).expect("encode"));
@@ -139,7 +140,7 @@ fn commits_keep_their_bytes() {
         children: children.map(|c| CommittedChild { role: c.role.number(), reference: c.reference }).collect(),
     };
     let first = pinned("commit-record.bin", &of_record.encode().expect("encode"));
-    let event = reference_to(&encode_event(&samples::promoted()).expect("encode"));
+    let event = reference_to(&encode_event(&samples::events::promoted()).expect("encode"));
     let of_event = Commit {
         attempt: 0,
         committed: Committed::Event { subject: samples::id(0x51) },

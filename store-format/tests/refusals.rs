@@ -10,7 +10,7 @@ use isobox_store_format::record::{decode_record, encode_record};
 
 /// The encoded event of the samples with its one occurrence of `from` replaced.
 fn event_with(from: &[u8], to: &[u8]) -> Vec<u8> {
-    replaced(&encode_event(&samples::rejected()).expect("encode"), from, to)
+    replaced(&encode_event(&samples::events::rejected()).expect("encode"), from, to)
 }
 
 fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {

@@ -70,7 +70,9 @@ fn examples(help: &str) -> Vec<String> {
 fn steps(example: &str) -> Vec<Step> {
     let typed = STAND_INS.iter().fold(example.to_owned(), |typed, (word, real)| typed.replace(word, real));
     let asks = typed.contains("isobox promote") && !typed.contains("--yes") && !typed.contains("--dry-run");
-    let typed = if asks { format!("{{ {typed}; }} <<< yes") } else { typed };
+    // Two changes are there to be asked about.
+    let answers = if typed.contains("--patch") { "$'y\\ny\\nyes'" } else { "yes" };
+    let typed = if asks { format!("{{ {typed}; }} <<< {answers}") } else { typed };
     let first = FIRST.iter().filter(|(begin, _)| example.starts_with(begin)).map(|(_, first)| (*first).to_owned());
     let hidden = [PREPARED.to_owned()].into_iter().chain(first).map(Step::Before);
     hidden.chain([Step::Example(Example { line: 0, typed, printed: vec![ANYTHING.to_owned()] })]).collect()

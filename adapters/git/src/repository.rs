@@ -6,6 +6,7 @@ use isobox_domain::git_oid::GitOid;
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::{Cleanliness, SnapshotDifference, WorkspaceSource};
 use isobox_ports::{ChangeLines, Promotion, RepositoryError, TrustedRepository};
+use std::io::{Seek, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -113,6 +114,16 @@ impl TrustedRepository for GixRepository {
         snapshot: ChangeLines<'_>,
     ) -> Result<SnapshotDifference, RepositoryError> {
         capture::snapshot::compare(self, commit, snapshot)
+    }
+
+    fn blob_name(&self, path: &RepoPath, content: &[u8]) -> Result<GitOid, RepositoryError> {
+        let name = || {
+            let mut file = tempfile::tempfile()?;
+            file.write_all(content)?;
+            file.rewind()?;
+            promotion::target::Target::open(&self.gix(), self.root())?.normalised_oid(path, file)
+        };
+        name().map_err(|e| failure(&format!("name the content of {path}"), e))
     }
 
     fn begin_promotion(&self) -> Result<Box<dyn Promotion + '_>, RepositoryError> {

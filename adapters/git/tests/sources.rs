@@ -3,6 +3,7 @@
 mod fixture;
 
 use fixture::{Place, chain, commit, create, git, git_command, root, trial};
+use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::{Cleanliness, DirtyState};
 use isobox_git::GixRepository;
 use isobox_ports::{RepositoryError, TrustedRepository};
@@ -38,10 +39,24 @@ fn main() -> ExitCode {
             trial("a_submodule_at_another_commit_or_with_changes_is_dirt", dirty_submodule),
             trial("what_configuration_or_the_project_ignores_is_clean", ignored_is_clean),
             trial("a_replaced_tree_of_head_makes_nothing_dirty", replaced_is_clean),
+            trial("content_is_named_as_git_would_name_it", content_is_named),
         ];
         trials.extend(ownership());
         trials
     })
+}
+
+fn content_is_named() {
+    let place = Place::new();
+    let app = place.repository("app");
+    fs::write(app.join(".gitattributes"), "*.txt text\n*.bin -text\n").expect("write");
+    let repository = GixRepository::discover(&app).expect("a repository");
+    for name in ["a.txt", "a.bin"] {
+        fs::write(app.join(name), "one\r\n").expect("write");
+        let path = RepoPath::parse(name).expect("a path");
+        let named = repository.blob_name(&path, b"one\r\n").expect("a name").to_string();
+        assert_eq!(named, git(&app, ["hash-object", name]).trim(), "{name}");
+    }
 }
 
 fn subdirectories() {

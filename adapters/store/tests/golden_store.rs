@@ -137,14 +137,14 @@ fn write_golden() {
 
     let full = samples::record();
     let first = publish(&store, full.clone(), true, b"one line\n");
-    append(&store, first, samples::rejected());
+    append(&store, first, samples::events::rejected());
     seal(&root, "lane-00.pack");
     let large: Vec<u8> = (0..250_000).flat_map(|number: u32| format!("{number}\n").into_bytes()).collect();
     let second = publish(&store, TaskRecord { attempt: 3, parents: vec![first], ..full }, true, &large);
     let lock = OpenOptions::new().write(true).open(root.join("locks/lane-00")).expect("open a lock");
     lock.lock().expect("take a lock");
-    let rejected = append(&store, second, samples::rejected());
-    append(&store, second, Event { previous: Some(rejected), ..samples::promoted() });
+    let rejected = append(&store, second, samples::events::rejected());
+    append(&store, second, Event { previous: Some(rejected), ..samples::events::promoted() });
     publish(&store, TaskRecord { task: TaskId::new([3; 8]), ..samples::bare_record() }, false, b"");
     // A second writer that was killed in the midst of an entry.
     let entry = fs::read(root.join("lanes/lane-00.pack")).expect("read a lane");

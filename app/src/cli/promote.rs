@@ -46,6 +46,9 @@ pub(crate) struct PromoteArguments {
     /// Leave this path, or what changed below this directory, for later (repeatable)
     #[arg(long, value_name = "PATH")]
     pub(crate) except: Vec<OsString>,
+    /// Ask about each changed path and hunk, with the keys of `git add -p`; the rest can be promoted later
+    #[arg(long, short)]
+    pub(crate) patch: bool,
     /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, a record directory, or an archive
     #[arg(value_name = "TASK")]
     pub(crate) task: OsString,

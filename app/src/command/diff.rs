@@ -17,7 +17,7 @@ use std::io::Write;
 
 /// Shows what a Task changed.
 pub(super) fn diff(console: Console, arguments: &DiffArguments) -> Result<ExitCode, Failure> {
-    let selection = Selection { only: repo_paths::parse(&arguments.paths)?, except: Vec::new() };
+    let selection = Selection { only: repo_paths::parse(&arguments.paths)?, ..Selection::default() };
     let named = Named::find_to_show(console, &arguments.place, &arguments.task)?;
     let has_shown = match (arguments.json, arguments.stat, arguments.name_only) {
         (true, ..) => {

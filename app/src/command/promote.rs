@@ -7,9 +7,10 @@ use super::workload::finish_interrupted;
 use crate::cli::{ConflictStyle, Place, PromoteArguments};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
+use crate::output::choosing::Choosing;
 use crate::output::console::Console;
 use crate::output::review::{Asking, StandardStreams, destination, target};
-use crate::output::stdout::{for_documents, unwritten};
+use crate::output::stdout::{for_content, for_documents, unwritten};
 use crate::output::{lifecycle, text};
 use crate::use_case::import::Verdict;
 use crate::use_case::promote::{self, Goal, Promoted, PromotionRequest};
@@ -40,7 +41,11 @@ pub(super) fn promote(console: Console, arguments: &PromoteArguments) -> Result<
     // Nothing else of the policy matters here.
     let views = trusted::views(&project);
     finish_interrupted(console, &project, &named.store, views);
-    let request = request(arguments, &named.selected, &project, views)?;
+    let mut request = request(arguments, &named.selected, &project, views)?;
+    if arguments.patch {
+        let mut chooser = Choosing { out: for_content()?, console };
+        request.wish.selection = promote::choose(&project.promote_ports(&named.store), &request, &mut chooser)?;
+    }
     let asking = if arguments.yes { Asking::AnsweredByFlag } else { Asking::Ask };
     let caveat = text::caveat(&request.record);
     let mut reviewer =
@@ -87,6 +92,7 @@ fn wish(arguments: &PromoteArguments) -> Result<Wish, Failure> {
         selection: Selection {
             only: repo_paths::parse(&arguments.only)?,
             except: repo_paths::parse(&arguments.except)?,
+            hunks: Vec::new(),
         },
         way: match &arguments.branch {
             Some(name) => Way::Branch(full_name(name.as_bytes())),

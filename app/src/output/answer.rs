@@ -28,7 +28,8 @@ pub(crate) fn ask(console: Console, question: &str) -> io::Result<Option<Vec<u8>
     }
 }
 
-fn ask_once(console: Console, question: &str) -> io::Result<Option<Vec<u8>>> {
+/// The same without asking again.
+pub(crate) fn ask_once(console: Console, question: &str) -> io::Result<Option<Vec<u8>>> {
     console.question(question);
     let answer = read(&mut io::stdin().lock());
     let is_line_ended = is_typed() && matches!(&answer, Ok(Some(line)) if line.ends_with(b"\n"));

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 /// What a part begins with, of any program that makes patches. No other line does: content begins with a blank or a sign, and
 /// base85 has no blank in it.
-const BEGINNING: &[u8] = b"diff ";
+pub(crate) const BEGINNING: &[u8] = b"diff ";
 /// The one that names a path in a way that can be relied on.
 const HEADER: &[u8] = b"diff --git ";
 /// Twice as much as two names take that are as long as a path can be, with every byte of them quoted.
@@ -96,7 +96,7 @@ fn line_end(bytes: &[u8]) -> usize {
 }
 
 /// The path that a header is about. One that has two is of another program than isobox.
-fn path_of(header: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn path_of(header: &[u8]) -> Option<Vec<u8>> {
     let names = header.strip_prefix(HEADER)?.strip_suffix(b"\n")?;
     // Both names are the same, so that a blank in them is none that is between them.
     let (old, new) = names.split_at(names.len() / 2);

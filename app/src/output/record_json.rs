@@ -311,9 +311,8 @@ fn promoted_document(event: &Event, promoted: &Promoted) -> Value {
         "paths": promoted.paths,
         "destination": promoted.destination.name(),
     });
-    if let Some(Selection { only, except }) = &promoted.part {
-        let paths = |paths: &[RepoPath]| paths.iter().map(|path| bytes(path.as_bytes())).collect::<Vec<_>>();
-        document["part"] = json!({ "only": paths(only), "except": paths(except) });
+    if let Some(part) = &promoted.part {
+        document["part"] = part_document(part);
     }
     if let Some(made) = promoted.destination.made() {
         document["made"] = json!(made.to_string());
@@ -323,6 +322,17 @@ fn promoted_document(event: &Event, promoted: &Promoted) -> Value {
     }
     if let Some(merged) = &promoted.merged {
         document["three_way"] = json!({ "conflicts": merged.conflicts });
+    }
+    document
+}
+
+fn part_document(Selection { only, except, hunks }: &Selection) -> Value {
+    let paths = |paths: &[RepoPath]| paths.iter().map(|path| bytes(path.as_bytes())).collect::<Vec<_>>();
+    let mut document = json!({ "only": paths(only), "except": paths(except) });
+    if !hunks.is_empty() {
+        let hunks =
+            hunks.iter().map(|chosen| json!({ "path": bytes(chosen.path.as_bytes()), "numbers": chosen.numbers }));
+        document["hunks"] = hunks.collect();
     }
     document
 }

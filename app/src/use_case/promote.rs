@@ -1,13 +1,18 @@
 //! Brings a reviewed Task Result into its trusted repository: plan, report, confirm, re-check, perform, record.
 
+mod choosing;
 mod extent;
 mod meeting;
+mod patch_reader;
+mod pieces;
+
+pub(crate) use choosing::{Answered, Chooser, Taken, choose};
 
 use crate::failure::{Failure, FailureKind, one_line};
 use crate::output::text;
 use crate::use_case::attempt::{Progress, Tell};
 use crate::use_case::list;
-use crate::use_case::report::report_chosen;
+use crate::use_case::report::{report, report_lines};
 use crate::use_case::settle::{self, OpenRecords, Receipt};
 use crate::use_case::view;
 use isobox_domain::change::ChangeLine;
@@ -16,7 +21,7 @@ use isobox_domain::event::{Confirmation, Event};
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::policy::ViewLimit;
 use isobox_domain::promotion::{
-    Candidate, Done, Extent, Meeting, PromotionPlan, PromotionRefusal, TargetFacts, Way, Wish,
+    Candidate, Chosen, Done, Extent, Meeting, PromotionPlan, PromotionRefusal, TargetFacts, Way, Wish,
 };
 use isobox_domain::record::TaskRecord;
 use isobox_domain::report::{Finding, PromotionReport};
@@ -27,6 +32,7 @@ use isobox_ports::{
     Route, TrustedRepository, Views,
 };
 use meeting::Across;
+use pieces::Pieces;
 
 /// Room for the event of a Promotion and the lane that it goes to, in bytes: an event takes less than 1 MiB.
 const EVENT_ROOM: u64 = 1 << 20;
@@ -101,11 +107,17 @@ pub(crate) fn promote(
     let refused = |failure: Failure| {
         failure.while_doing(format!("cannot promote {}", text::attempt(&request.record, Standing::Newest)))
     };
-    let (plan, extent) = plan(ports, request).map_err(refused)?;
-    let tally = rehearse(ports, request, &plan).map_err(refused)?;
+    let Planned { plan, extent, pieces } = plan(ports, request).map_err(refused)?;
+    let tally = rehearse(ports, request, &plan, &pieces).map_err(refused)?;
     reviewer.begin(&plan)?;
     let each = &mut |line: &ChangeLine, findings: &[Finding]| reviewer.line(line, findings);
-    let totals = report_chosen(ports.objects, &request.record, &plan.chosen, each)?;
+    let totals = match plan.chosen == Chosen::default() {
+        true => report(ports.objects, &request.record, each)?,
+        false => {
+            let lines = extent::chosen_lines(ports.objects, &plan, &pieces)?;
+            report_lines(&pieces.over(ports.objects), &request.record, lines, each)?
+        }
+    };
     reviewer.end(&totals, extent)?;
     tally.iter().try_for_each(|tally| reviewer.merged(tally))?;
     if request.goal == Goal::Rehearse {
@@ -119,11 +131,19 @@ pub(crate) fn promote(
 
 /// Whether a Task Result could be promoted now: nothing is shown or changed.
 pub(crate) fn check(ports: &Ports<'_>, request: &PromotionRequest) -> Result<(), Failure> {
-    let checked = plan(ports, request).and_then(|(plan, _)| rehearse(ports, request, &plan).map(drop));
+    let checked =
+        plan(ports, request).and_then(|planned| rehearse(ports, request, &planned.plan, &planned.pieces).map(drop));
     checked.map_err(|failure| failure.while_doing(format!("cannot promote {}", request.record.task)))
 }
 
-fn plan(ports: &Ports<'_>, request: &PromotionRequest) -> Result<(PromotionPlan, Extent), Failure> {
+/// A plan, and what it comes to.
+struct Planned {
+    plan: PromotionPlan,
+    extent: Extent,
+    pieces: Pieces,
+}
+
+fn plan(ports: &Ports<'_>, request: &PromotionRequest) -> Result<Planned, Failure> {
     let events = ports.records.events(&request.digest)?;
     let events: Vec<(ContentId, Event)> = events.into_iter().map(|stored| (stored.id, stored.event)).collect();
     let candidate = Candidate { record: &request.record, id: request.digest, events: &events };
@@ -132,17 +152,19 @@ fn plan(ports: &Ports<'_>, request: &PromotionRequest) -> Result<(PromotionPlan,
     let change_set = candidate.check(&source, &request.wish).map_err(|why| refusal(why, request))?;
     let chosen = candidate.chosen(&request.wish);
     let extent = extent::extent(ports.objects, &change_set, &chosen)?.map_err(|why| refusal(why, request))?;
+    let cleanliness = ports.repository.cleanliness()?;
+    let pieces = Pieces::of(ports, request, &chosen, &cleanliness)?;
     // A merge looks at each path by itself.
     let is_at_start = source.commit == request.record.source.commit && request.wish.meeting == Meeting::Exact;
     let snapshot = request.record.artifacts.source_snapshot.as_ref();
     let expected = match is_at_start {
-        true => extent::expected_state(ports.objects, snapshot, &change_set, &chosen)?,
+        true => extent::expected_state(ports.objects, snapshot, &change_set, (&chosen, &pieces))?,
         false => None,
     };
     let expected = expected.map(|lines| compare(ports, &source.commit, lines)).transpose()?.flatten();
-    let target = TargetFacts { source, cleanliness: ports.repository.cleanliness()?, expected };
+    let target = TargetFacts { source, cleanliness, expected };
     let plan = PromotionPlan::make(&candidate, &target, &request.wish).map_err(|why| refusal(why, request))?;
-    Ok((plan, extent))
+    Ok(Planned { plan, extent, pieces })
 }
 
 /// Where the repository is not in the state that `lines` make of `commit`.
@@ -180,9 +202,11 @@ fn rehearse(
     ports: &Ports<'_>,
     request: &PromotionRequest,
     plan: &PromotionPlan,
+    pieces: &Pieces,
 ) -> Result<Option<MergeTally>, Failure> {
     let mut promotion = begin(ports)?;
-    let across = Across::of(ports.objects, &mut *promotion, request, plan)?;
+    let objects = pieces.over(ports.objects);
+    let across = Across::of(&objects, &mut *promotion, request, (plan, pieces))?;
     promotion.rehearse(across.lines()?, &route(request, plan))?;
     Ok(across.tally().cloned())
 }
@@ -213,11 +237,12 @@ fn perform(
     let mut promotion = begin(ports)?;
     // What cannot be put on record is not done.
     ports.attempts.probe(EVENT_ROOM)?;
-    let (now, extent) = plan(ports, request)?;
+    let Planned { plan: now, extent, pieces } = plan(ports, request)?;
     approved.confirm(&now).map_err(|why| refusal(why, request))?;
     let at = ports.clock.now();
     let route = route(request, &now);
-    let across = Across::of(ports.objects, &mut *promotion, request, &now)?;
+    let objects = pieces.over(ports.objects);
+    let across = Across::of(&objects, &mut *promotion, request, (&now, &pieces))?;
     let made = match route {
         Route::Files | Route::Index => None,
         Route::Commit | Route::Branch { .. } => {

@@ -4,10 +4,9 @@ use crate::failure::{Failure, FailureKind};
 use crate::use_case::diff;
 use isobox_domain::change::ChangeLine;
 use isobox_domain::content::ContentRef;
-use isobox_domain::promotion::Chosen;
 use isobox_domain::record::TaskRecord;
 use isobox_domain::report::{Finding, PromotionReport, link_content};
-use isobox_ports::ObjectStore;
+use isobox_ports::{ChangeLines, ObjectStore};
 use std::io::Read;
 
 /// Receives a line and its findings.
@@ -19,29 +18,27 @@ pub(crate) fn report(
     record: &TaskRecord,
     each: EachLine<'_>,
 ) -> Result<PromotionReport, Failure> {
-    report_chosen(objects, record, &Chosen::default(), each)
+    let lines: ChangeLines<'_> = match &record.artifacts.change_set {
+        Some(change_set) => objects.changes(change_set)?,
+        None => Box::new(std::iter::empty()),
+    };
+    report_lines(objects, record, lines, each)
 }
 
-/// The same of the changed paths that were chosen. What was not captured belongs to the whole result alone.
-pub(crate) fn report_chosen(
+/// The same of some lines of `record`.
+pub(crate) fn report_lines(
     objects: &dyn ObjectStore,
     record: &TaskRecord,
-    chosen: &Chosen,
+    lines: ChangeLines<'_>,
     each: EachLine<'_>,
 ) -> Result<PromotionReport, Failure> {
     let mut report = PromotionReport::default();
-    let is_shown = |line: &ChangeLine| match line {
-        ChangeLine::Change(change) => chosen.admits(&change.path),
-        ChangeLine::NotCaptured(_) => *chosen == Chosen::default(),
-    };
-    diff::each_line(&diff::Ports { objects }, record, &mut |line| {
-        if !is_shown(&line) {
-            return Ok(());
-        }
+    for line in lines {
+        let line = line.map_err(|cause| diff::unreadable(record, cause))?;
         let target = link_content(&line).map(|content| link_target(objects, &content)).transpose()?;
         let findings = report.examine(&line, target.as_deref());
-        each(&line, &findings)
-    })?;
+        each(&line, &findings)?;
+    }
     Ok(report)
 }
 

@@ -29,6 +29,7 @@ const CASES: &[(&str, Case)] = &[
     ("a_repository_as_its_head_says_is_clean", untouched_is_clean),
     ("what_makes_it_dirty_is_listed_in_path_order_ten_at_most_with_a_count", dirt_is_listed),
     ("a_working_tree_in_the_state_of_a_snapshot_differs_nowhere_and_any_other_does", snapshots_are_compared),
+    ("content_has_one_name_and_other_content_another", content_is_named),
     ("looking_writes_nothing", looking_writes_nothing),
 ];
 
@@ -86,6 +87,13 @@ fn snapshots_are_compared(fixture: &dyn RepositoryFixture) -> Result<(), Failed>
     fixture.add_untracked(&other);
     let at_other = SnapshotDifference { first: vec![other.as_bytes().to_vec()], count: 1 };
     assert_eq!(compare(vec![added(&one, b"x")])?, at_other);
+    Ok(())
+}
+
+fn content_is_named(fixture: &dyn RepositoryFixture) -> Result<(), Failed> {
+    let name = |content: &[u8]| fixture.repository().blob_name(&RepoPath::parse("a")?, content).map_err(Failed::from);
+    assert_eq!(name(b"one\n")?, name(b"one\n")?);
+    assert_ne!(name(b"one\n")?, name(b"two\n")?);
     Ok(())
 }
 

@@ -168,6 +168,10 @@ impl TrustedRepository for InMemoryRepository {
         Ok(difference)
     }
 
+    fn blob_name(&self, _path: &RepoPath, content: &[u8]) -> Result<GitOid, RepositoryError> {
+        Ok(GitOid::Sha256(*blake3::hash(content).as_bytes()))
+    }
+
     fn begin_promotion(&self) -> Result<Box<dyn Promotion + '_>, RepositoryError> {
         let mut state = self.lock();
         if state.is_locked {

@@ -16,14 +16,14 @@ use isobox_domain::policy::{
     WorkspaceKind, WriteRule,
 };
 use isobox_domain::probe::{ProbeOutcome, ProbeResult};
-use isobox_domain::promotion::Selection;
+use isobox_domain::promotion::{ChosenHunks, Selection};
 use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, TaskArtifacts, TaskRecord, WorkspaceFate};
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::WorkspaceSource;
 use isobox_domain::task_id::TaskId;
 use isobox_domain::terminal::TerminalSize;
 use isobox_domain::timestamp::Timestamp;
-use proptest::collection::vec;
+use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
@@ -266,7 +266,7 @@ fn fate() -> impl Strategy<Value = WorkspaceFate> {
 
 // Sorted as they come back: the shorter name first.
 fn extensions() -> impl Strategy<Value = Vec<(String, Vec<u8>)>> {
-    proptest::collection::btree_map(text(), any::<Vec<u8>>(), 0..3).prop_map(|map| {
+    btree_map(text(), any::<Vec<u8>>(), 0..3).prop_map(|map| {
         let mut entries: Vec<_> = map.into_iter().collect();
         entries.sort_by_key(|(name, _)| (name.len(), name.clone()));
         entries
@@ -339,8 +339,15 @@ pub(crate) fn record() -> impl Strategy<Value = TaskRecord> {
 
 fn selection() -> impl Strategy<Value = Selection> {
     let paths = || vec(path(), 0..3);
-    (paths(), paths())
-        .prop_map(|(only, except)| Selection { only, except })
+    let hunks = || btree_map(path(), btree_set(any::<u32>(), 1..4), 0..3);
+    (paths(), paths(), hunks())
+        .prop_map(|(only, except, hunks)| {
+            let mut selection = Selection { only, except, hunks: Vec::new() };
+            let hunks = hunks.into_iter().filter(|(path, _)| selection.admits(path));
+            selection.hunks =
+                hunks.map(|(path, numbers)| ChosenHunks { path, numbers: numbers.into_iter().collect() }).collect();
+            selection
+        })
         .prop_filter("a part leaves something out", |selection| !selection.is_everything())
 }
 
@@ -369,10 +376,9 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
         },
     );
     let merged = option::of(any::<u64>().prop_map(|conflicts| Merged { conflicts }));
-    let promoted =
-        (promoted, option::of(selection()), destination(), merged).prop_map(|(promoted, part, destination, merged)| {
-            EventKind::Promoted(Promoted { part, destination, merged, ..promoted })
-        });
+    let promoted = (promoted, option::of(selection().prop_map(Box::new)), destination(), merged).prop_map(
+        |(promoted, part, destination, merged)| EventKind::Promoted(Promoted { part, destination, merged, ..promoted }),
+    );
     let kind = prop_oneof![
         promoted,
         text().prop_map(|reason| EventKind::Rejected { reason }),

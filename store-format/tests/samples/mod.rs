@@ -1,12 +1,13 @@
 //! Fixed values that use every field and every variant of the format. Golden files are made of them: they never change.
 #![allow(dead_code, reason = "each test target uses a part of it")]
 
+pub(crate) mod events;
+
 use isobox_domain::change::{
     After, Before, Change, ChangeLine, ChangeSetRef, ChangeSummary, Mode, NotCaptured, NotCapturedReason, RuleOrigin,
 };
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::enforcement::{Control, ControlReport, Enforcement};
-use isobox_domain::event::{Confirmation, Destination, Event, EventKind, Promoted};
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::limit::{ExceededLimit, Limit, LimitEffect, LimitReport, Limits};
 use isobox_domain::log::{LeafKind, LogLeaf, TreeHash, TreeHead};
@@ -16,7 +17,6 @@ use isobox_domain::policy::{
     PathMode, Requirement, ReuseInput, ReuseKind, SandboxPolicy, UnsafeOverride, WorkspaceExposure, WriteRule,
 };
 use isobox_domain::probe::{ProbeOutcome, ProbeResult};
-use isobox_domain::promotion::Selection;
 use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, TaskArtifacts, TaskRecord, WorkspaceFate};
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::WorkspaceSource;
@@ -313,62 +313,6 @@ pub(crate) fn bare_record() -> TaskRecord {
         exceeded: vec![],
         extensions: vec![],
     }
-}
-
-pub(crate) fn promoted() -> Event {
-    Event {
-        task: TASK,
-        subject: id(0x51),
-        previous: Some(id(0x52)),
-        at: time(9000),
-        kind: EventKind::Promoted(Promoted {
-            host_path: b"/home/ana/app".to_vec(),
-            commit: GitOid::Sha1([0x22; 20]),
-            branch: Some(b"refs/heads/main".to_vec()),
-            confirmation: Confirmation::Flag,
-            paths: 6,
-            part: None,
-            destination: Destination::WorkingTree,
-            merged: None,
-        }),
-    }
-}
-
-/// A part of a result, which became a commit on a branch of its own.
-pub(crate) fn promoted_in_part() -> Event {
-    let mut event = promoted();
-    if let EventKind::Promoted(promoted) = &mut event.kind {
-        promoted.paths = 2;
-        promoted.part = Some(Selection { only: vec![path(b"src")], except: vec![path(b"src/generated")] });
-        promoted.destination = Destination::Branch { made: GitOid::Sha1([0x23; 20]), name: b"refs/heads/try".to_vec() };
-    }
-    event
-}
-
-pub(crate) fn undone() -> Event {
-    Event { kind: EventKind::Undone, ..rejected() }
-}
-
-pub(crate) fn rejected() -> Event {
-    Event {
-        task: TASK,
-        subject: id(0x51),
-        previous: None,
-        at: time(8000),
-        kind: EventKind::Rejected { reason: "tests were deleted".into() },
-    }
-}
-
-pub(crate) fn pinned() -> Event {
-    Event { kind: EventKind::Pinned, ..rejected() }
-}
-
-pub(crate) fn unpinned() -> Event {
-    Event { kind: EventKind::Unpinned, ..promoted() }
-}
-
-pub(crate) fn pruned() -> Event {
-    Event { kind: EventKind::Pruned { reason: "keep-last 10".into() }, ..promoted() }
 }
 
 /// One line of every kind, in order.

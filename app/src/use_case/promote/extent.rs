@@ -1,23 +1,27 @@
 //! Which lines of a Change Set a Promotion brings across, and in which state it expects the working tree before.
 
+use super::pieces::Pieces;
 use crate::failure::{Failure, FailureKind};
 use isobox_domain::change::{Change, ChangeLine, ChangeSetRef};
-use isobox_domain::promotion::{Chosen, Extent, PromotionRefusal};
+use isobox_domain::promotion::{Chosen, Extent, PromotionPlan, PromotionRefusal};
 use isobox_domain::repo_path::RepoPath;
 use isobox_ports::{Cause, ChangeLines, ObjectStore};
 use std::iter::Peekable;
 
-/// The lines of `change_set` that are brought across.
+/// The lines of `change_set` that are brought across, as they are.
 pub(super) fn chosen_lines<'a>(
     objects: &'a dyn ObjectStore,
-    change_set: &ChangeSetRef,
-    chosen: &'a Chosen,
+    plan: &'a PromotionPlan,
+    pieces: &'a Pieces,
 ) -> Result<ChangeLines<'a>, Failure> {
-    let lines = objects.changes(change_set)?;
-    Ok(Box::new(lines.filter(move |line| match line {
-        Ok(ChangeLine::Change(change)) => chosen.admits(&change.path),
-        Ok(ChangeLine::NotCaptured(_)) => false,
-        Err(_) => true,
+    let lines = objects.changes(&plan.change_set)?;
+    Ok(Box::new(lines.filter_map(move |line| match line {
+        Ok(ChangeLine::Change(change)) if plan.chosen.admits(&change.path) => {
+            Some(Ok(ChangeLine::Change(pieces.across(change))))
+        }
+        // What was not captured belongs to the whole result alone.
+        Ok(_) => None,
+        Err(error) => Some(Err(error)),
     })))
 }
 
@@ -32,11 +36,10 @@ pub(super) fn extent(
     for line in objects.changes(change_set)? {
         let ChangeLine::Change(change) = line.map_err(unreadable)? else { continue };
         unmatched.retain(|name| *name != &change.path && !change.path.is_below(name));
-        match (chosen.admits(&change.path), chosen.was_brought(&change.path)) {
-            (true, _) => extent.paths += 1,
-            (false, true) => {}
-            (false, false) => extent.left += 1,
-        }
+        let (path, is_chosen) = (&change.path, chosen.admits(&change.path));
+        let is_whole = is_chosen && chosen.selection.hunks_of(path).is_none();
+        extent.paths += u64::from(is_chosen);
+        extent.left += u64::from(!is_whole && !chosen.was_brought(path));
     }
     Ok(match (unmatched.first(), extent.paths) {
         (Some(name), _) => Err(PromotionRefusal::NotChanged { path: name.to_string() }),
@@ -51,16 +54,19 @@ pub(super) fn expected_state<'a>(
     objects: &'a dyn ObjectStore,
     snapshot: Option<&ChangeSetRef>,
     change_set: &ChangeSetRef,
-    chosen: &'a Chosen,
+    (chosen, pieces): (&'a Chosen, &'a Pieces),
 ) -> Result<Option<ChangeLines<'a>>, Failure> {
     let snapshot = snapshot.map(|snapshot| objects.changes(snapshot)).transpose()?;
     if chosen.earlier.is_empty() {
         return Ok(snapshot);
     }
-    let brought = objects.changes(change_set)?.filter(|line| match line {
-        Ok(ChangeLine::Change(change)) => chosen.was_brought(&change.path),
-        Ok(ChangeLine::NotCaptured(_)) => false,
-        Err(_) => true,
+    let brought = objects.changes(change_set)?.filter_map(|line| match line {
+        Ok(ChangeLine::Change(change)) if chosen.was_brought_into_files(&change.path) => {
+            Some(Ok(ChangeLine::Change(change)))
+        }
+        Ok(ChangeLine::Change(change)) => pieces.in_place(change).map(|change| Ok(ChangeLine::Change(change))),
+        Ok(ChangeLine::NotCaptured(_)) => None,
+        Err(error) => Some(Err(error)),
     });
     let snapshot: ChangeLines<'a> = snapshot.unwrap_or_else(|| Box::new(std::iter::empty()));
     Ok(Some(Box::new(Overlay { below: snapshot.peekable(), above: brought.peekable() })))

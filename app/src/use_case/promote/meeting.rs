@@ -1,5 +1,6 @@
 //! What a Promotion brings across: the chosen lines as the record has them, or merged into what the repository has by now.
 
+use super::pieces::Pieces;
 use super::{PromotionRequest, extent};
 use crate::failure::{Failure, FailureKind};
 use isobox_domain::event::Merged as MergedEvent;
@@ -9,6 +10,7 @@ use isobox_ports::{ApplyError, ChangeLines, MergeRequest, MergeTally, Merged, Ob
 /// What is brought across, and where its contents are.
 pub(super) struct Across<'a> {
     plan: &'a PromotionPlan,
+    pieces: &'a Pieces,
     objects: &'a dyn ObjectStore,
     merged: Option<Box<dyn Merged + 'a>>,
 }
@@ -19,12 +21,14 @@ impl<'a> Across<'a> {
         objects: &'a dyn ObjectStore,
         promotion: &mut dyn Promotion,
         request: &PromotionRequest,
-        plan: &'a PromotionPlan,
+        (plan, pieces): (&'a PromotionPlan, &'a Pieces),
     ) -> Result<Self, Failure> {
-        let Meeting::ThreeWay(on_conflict) = plan.meeting else { return Ok(Self { plan, objects, merged: None }) };
+        let Meeting::ThreeWay(on_conflict) = plan.meeting else {
+            return Ok(Self { plan, pieces, objects, merged: None });
+        };
         let label = plan.task.to_string();
         let merge = MergeRequest { base: &request.record.source.commit, on_conflict, label: &label };
-        let lines = extent::chosen_lines(objects, &plan.change_set, &plan.chosen)?;
+        let lines = extent::chosen_lines(objects, plan, pieces)?;
         let merged = promotion.merge(lines, objects, &merge).map_err(|error| not_merged(error, request))?;
         let MergeTally { untouched, present, merged: both, marked } = merged.tally();
         if *present > 0 && untouched + both + marked.len() as u64 == 0 {
@@ -32,13 +36,13 @@ impl<'a> Across<'a> {
             return Err(Failure::new(FailureKind::PromotionRefused, message)
                 .with_hint(format!("`isobox reject{} {}` takes it off the list", request.flags, plan.task)));
         }
-        Ok(Self { plan, objects, merged: Some(merged) })
+        Ok(Self { plan, pieces, objects, merged: Some(merged) })
     }
 
     pub(super) fn lines(&self) -> Result<ChangeLines<'_>, Failure> {
         match &self.merged {
             Some(merged) => Ok(merged.lines()),
-            None => extent::chosen_lines(self.objects, &self.plan.change_set, &self.plan.chosen),
+            None => extent::chosen_lines(self.objects, self.plan, self.pieces),
         }
     }
 
