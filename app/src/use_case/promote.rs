@@ -5,10 +5,11 @@ mod extent;
 mod meeting;
 mod patch_reader;
 mod pieces;
+mod planning;
 
 pub(crate) use choosing::{Answered, Chooser, Taken, choose};
 
-use crate::failure::{Failure, FailureKind, one_line};
+use crate::failure::{Failure, one_line};
 use crate::output::text;
 use crate::use_case::attempt::{Progress, Tell};
 use crate::use_case::list;
@@ -17,22 +18,20 @@ use crate::use_case::settle::{self, OpenRecords, Receipt};
 use crate::use_case::view;
 use isobox_domain::change::ChangeLine;
 use isobox_domain::content::ContentId;
-use isobox_domain::event::{Confirmation, Event};
+use isobox_domain::event::Confirmation;
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::policy::ViewLimit;
-use isobox_domain::promotion::{
-    Candidate, Chosen, Done, Extent, Meeting, PromotionPlan, PromotionRefusal, TargetFacts, Way, Wish,
-};
+use isobox_domain::promotion::{Chosen, Done, Extent, PromotionPlan, Way, Wish};
 use isobox_domain::record::TaskRecord;
 use isobox_domain::report::{Finding, PromotionReport};
-use isobox_domain::source::SnapshotDifference;
 use isobox_domain::task_state::Standing;
 use isobox_ports::{
-    Attempts, ChangeLines, Clock, CommitText, Landing, MergeTally, ObjectStore, Promotion, RecordLog, RepositoryError,
-    Route, TrustedRepository, Views,
+    Attempts, Clock, CommitText, Landing, MergeTally, ObjectStore, Promotion, RecordLog, Route, TrustedRepository,
+    Views,
 };
 use meeting::Across;
 use pieces::Pieces;
+use planning::{Planned, plan, refusal};
 
 /// Room for the event of a Promotion and the lane that it goes to, in bytes: an event takes less than 1 MiB.
 const EVENT_ROOM: u64 = 1 << 20;
@@ -134,68 +133,6 @@ pub(crate) fn check(ports: &Ports<'_>, request: &PromotionRequest) -> Result<(),
     let checked =
         plan(ports, request).and_then(|planned| rehearse(ports, request, &planned.plan, &planned.pieces).map(drop));
     checked.map_err(|failure| failure.while_doing(format!("cannot promote {}", request.record.task)))
-}
-
-/// A plan, and what it comes to.
-struct Planned {
-    plan: PromotionPlan,
-    extent: Extent,
-    pieces: Pieces,
-}
-
-fn plan(ports: &Ports<'_>, request: &PromotionRequest) -> Result<Planned, Failure> {
-    let events = ports.records.events(&request.digest)?;
-    let events: Vec<(ContentId, Event)> = events.into_iter().map(|stored| (stored.id, stored.event)).collect();
-    let candidate = Candidate { record: &request.record, id: request.digest, events: &events };
-    let source = ports.repository.source()?;
-    // A snapshot can be compared with at its own commit alone.
-    let change_set = candidate.check(&source, &request.wish).map_err(|why| refusal(why, request))?;
-    let chosen = candidate.chosen(&request.wish);
-    let extent = extent::extent(ports.objects, &change_set, &chosen)?.map_err(|why| refusal(why, request))?;
-    let cleanliness = ports.repository.cleanliness()?;
-    let pieces = Pieces::of(ports, request, &chosen, &cleanliness)?;
-    // A merge looks at each path by itself.
-    let is_at_start = source.commit == request.record.source.commit && request.wish.meeting == Meeting::Exact;
-    let snapshot = request.record.artifacts.source_snapshot.as_ref();
-    let expected = match is_at_start {
-        true => extent::expected_state(ports.objects, snapshot, &change_set, (&chosen, &pieces))?,
-        false => None,
-    };
-    let expected = expected.map(|lines| compare(ports, &source.commit, lines)).transpose()?.flatten();
-    let target = TargetFacts { source, cleanliness, expected };
-    let plan = PromotionPlan::make(&candidate, &target, &request.wish).map_err(|why| refusal(why, request))?;
-    Ok(Planned { plan, extent, pieces })
-}
-
-/// Where the repository is not in the state that `lines` make of `commit`.
-fn compare(ports: &Ports<'_>, commit: &GitOid, lines: ChangeLines<'_>) -> Result<Option<SnapshotDifference>, Failure> {
-    match ports.repository.compare_snapshot(commit, lines) {
-        Err(RepositoryError::Refused { reason, .. }) => Err(no_snapshot(&reason)),
-        compared => Ok(Some(compared?)),
-    }
-}
-
-/// What no snapshot can hold is not in the one that the Task started from.
-fn no_snapshot(reason: &str) -> Failure {
-    let message = "the trusted repository is not in the state that the task started from";
-    Failure::new(FailureKind::PromotionRefused, message)
-        .because(reason)
-        .with_hint("bring it back to that state, then promote again")
-}
-
-fn refusal(refusal: PromotionRefusal, request: &PromotionRequest) -> Failure {
-    let failure = Failure::new(FailureKind::PromotionRefused, refusal.to_string());
-    let failure = failure.with_hint(refusal.hint(&request.record, &request.flags));
-    match refusal {
-        PromotionRefusal::Dirty { first, count, .. }
-        | PromotionRefusal::OtherSnapshot { first, count, .. }
-        | PromotionRefusal::BesidePromoted { first, count, .. } => {
-            let rest = count.saturating_sub(first.len() as u64);
-            let more = (rest > 0).then(|| format!("… and {rest} more"));
-            failure.because(first.into_iter().chain(more).collect::<Vec<_>>().join("\n"))
-        }
-        _ => failure,
-    }
 }
 
 fn rehearse(

@@ -1,7 +1,8 @@
 //! Which changed paths and hunks a person takes, one after the other.
 
 use super::pieces::{self, Splittable};
-use super::{Planned, Ports, PromotionRequest, plan};
+use super::planning::{Planned, plan};
+use super::{Ports, PromotionRequest};
 use crate::failure::{Failure, FailureKind};
 use crate::output::text;
 use isobox_domain::change::{Change, ChangeLine};
