@@ -31,6 +31,7 @@ pub mod record;
 pub mod release;
 pub mod repo_path;
 pub mod report;
+pub mod result_commit;
 pub mod retention;
 pub mod source;
 pub mod system_directories;

@@ -10,6 +10,7 @@ mod rules;
 mod selection;
 
 pub use meeting::{Meeting, OnConflict};
+pub(crate) use message::with_trailers;
 pub use refusal::PromotionRefusal;
 pub use rules::check_head;
 pub use selection::{Chosen, ChosenHunks, Earlier, Selection, Whereabouts};

@@ -39,6 +39,7 @@ mod project_files;
 mod record_log;
 mod release_source;
 mod repository;
+mod result_commits;
 mod runtime_backend;
 mod stopwatch;
 mod store_error;
@@ -86,6 +87,7 @@ pub use release_source::ReleaseSource;
 pub use repository::{
     Applied, ApplyError, CommitText, Landing, Promotion, RepositoryError, Route, TrustedRepository, Unfinished,
 };
+pub use result_commits::{Author, CommitAside, ResultCommits};
 pub use runtime_backend::{
     EndCause, Ending, Filled, Flow, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, Streams, SupervisionError,
 };

@@ -6,7 +6,7 @@ use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::WorkspaceSource;
 use isobox_ports::contract::{promotion, repository, workspaces};
 use isobox_ports::fake::{DirectoryWorkspaces, Files, InMemoryRepository};
-use isobox_ports::{TrustedRepository, Workspaces};
+use isobox_ports::{ResultCommits, TrustedRepository, Workspaces};
 use std::path::PathBuf;
 use std::sync::Mutex;
 
@@ -111,6 +111,16 @@ impl promotion::PromotionFixture for FakeRepository {
     }
 }
 
+impl promotion::result_commits::ResultCommitsFixture for FakeRepository {
+    fn commits(&self) -> &dyn ResultCommits {
+        &self.0
+    }
+
+    fn files_of(&self, commit: &GitOid) -> Option<Files> {
+        self.0.files_of(commit)
+    }
+}
+
 fn main() {
     let arguments = libtest_mimic::Arguments::from_args();
     let workspaces = workspaces::cases("directory_workspaces", FakeWorkspaces::new);
@@ -118,5 +128,7 @@ fn main() {
     let repository = repository::cases("in_memory_repository", fake_repository);
     let fake_target = || FakeRepository(InMemoryRepository::new(source(), files(promotion::FILES)));
     let promotion = promotion::cases("in_memory_promotion", fake_target);
-    libtest_mimic::run(&arguments, workspaces.into_iter().chain(repository).chain(promotion).collect()).exit();
+    let commits = promotion::result_commits::cases("in_memory_result_commits", fake_target);
+    let cases = workspaces.into_iter().chain(repository).chain(promotion).chain(commits);
+    libtest_mimic::run(&arguments, cases.collect()).exit();
 }

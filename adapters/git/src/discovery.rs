@@ -16,6 +16,23 @@ use std::path::{Path, PathBuf};
 
 /// Finds the repository around `directory`; see [`GixRepository::discover`].
 pub(crate) fn discover(directory: &Path) -> Result<GixRepository, RepositoryError> {
+    let directory = resolved(directory)?;
+    let repository = open(&find(&directory)?)?;
+    refuse_unusable(&repository)?;
+    let root = worktree(&repository)?;
+    let common_dir = repository.common_dir();
+    let common_dir =
+        common_dir.canonicalize().map_err(|e| failure(&format!("look at {}", Escaped::path(common_dir)), e))?;
+    let prefix = prefix(&directory, &root)?;
+    Ok(GixRepository::new(repository.into_sync(), root, common_dir, prefix))
+}
+
+/// Opens the repository around `directory`, with a working tree or without, under the same rule of ownership.
+pub(crate) fn open_around(directory: &Path) -> Result<gix::Repository, RepositoryError> {
+    open(&find(&resolved(directory)?)?)
+}
+
+fn resolved(directory: &Path) -> Result<PathBuf, RepositoryError> {
     let directory = directory.canonicalize().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
             refused(format!("there is no directory {}", Escaped::path(directory)), "name a directory in a repository")
@@ -26,14 +43,7 @@ pub(crate) fn discover(directory: &Path) -> Result<GixRepository, RepositoryErro
         let reason = format!("{} is not a directory", Escaped::path(&directory));
         return Err(refused(reason, "name a directory in a repository"));
     }
-    let repository = open(&find(&directory)?)?;
-    refuse_unusable(&repository)?;
-    let root = worktree(&repository)?;
-    let common_dir = repository.common_dir();
-    let common_dir =
-        common_dir.canonicalize().map_err(|e| failure(&format!("look at {}", Escaped::path(common_dir)), e))?;
-    let prefix = prefix(&directory, &root)?;
-    Ok(GixRepository::new(repository.into_sync(), root, common_dir, prefix))
+    Ok(directory)
 }
 
 /// Whether there is a repository around `directory`, whoever owns it, and whatever it is like.

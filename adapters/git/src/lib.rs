@@ -32,5 +32,6 @@ pub use ignored::Kind;
 pub use pristine::FsWorkspaceCache;
 pub use private_copies::FsPrivateCopies;
 pub use probe::RepositoryProbe;
+pub use promotion::GixResultCommits;
 pub use repository::GixRepository;
 pub use workspace::{GixWorkspaces, dispose_retained};

@@ -4,10 +4,12 @@ mod fixture;
 
 use fixture::{Place, commit, git, git_command, write};
 use isobox_domain::change::Mode;
+use isobox_domain::git_oid::GitOid;
 use isobox_domain::repo_path::RepoPath;
-use isobox_git::GixRepository;
-use isobox_ports::TrustedRepository;
+use isobox_git::{GixRepository, GixResultCommits};
+use isobox_ports::contract::promotion::result_commits::{self, ResultCommitsFixture};
 use isobox_ports::contract::promotion::{FILES, Files, PromotionFixture, cases};
+use isobox_ports::{ResultCommits, TrustedRepository};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -18,6 +20,7 @@ use std::process::ExitCode;
 struct Fixture {
     root: PathBuf,
     repository: GixRepository,
+    commits: GixResultCommits,
     _place: Place,
 }
 
@@ -33,7 +36,8 @@ impl Fixture {
         }
         commit(&root);
         let repository = GixRepository::discover(&root).expect("the repository is found");
-        Self { root, repository, _place: place }
+        let commits = GixResultCommits::around(&root).expect("the repository is found");
+        Self { root, repository, commits, _place: place }
     }
 }
 
@@ -69,7 +73,26 @@ impl PromotionFixture for Fixture {
     }
 
     fn branch(&self, name: &[u8]) -> Option<Files> {
-        let name = OsStr::from_bytes(name);
+        self.listed(OsStr::from_bytes(name))
+    }
+
+    fn put(&self, path: &RepoPath, mode: Mode, content: &[u8]) {
+        write(&self.root.join(OsStr::from_bytes(path.as_bytes())), mode, content);
+    }
+}
+
+impl ResultCommitsFixture for Fixture {
+    fn commits(&self) -> &dyn ResultCommits {
+        &self.commits
+    }
+
+    fn files_of(&self, commit: &GitOid) -> Option<Files> {
+        self.listed(OsStr::new(&commit.to_string()))
+    }
+}
+
+impl Fixture {
+    fn listed(&self, name: &OsStr) -> Option<Files> {
         let listed = git_command(&self.root).args(["ls-tree", "-r", "-z"]).arg(name).output().expect("git starts");
         let lines = listed.stdout.split(|byte| *byte == 0).filter(|line| !line.is_empty());
         let file = |line: &[u8]| {
@@ -86,12 +109,11 @@ impl PromotionFixture for Fixture {
         };
         listed.status.success().then(|| lines.map(file).collect())
     }
-
-    fn put(&self, path: &RepoPath, mode: Mode, content: &[u8]) {
-        write(&self.root.join(OsStr::from_bytes(path.as_bytes())), mode, content);
-    }
 }
 
 fn main() -> ExitCode {
-    fixture::run(|| cases("gix_promotion", Fixture::new))
+    fixture::run(|| {
+        let commits = result_commits::cases("gix_result_commits", Fixture::new);
+        cases("gix_promotion", Fixture::new).into_iter().chain(commits).collect()
+    })
 }

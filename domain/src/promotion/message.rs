@@ -1,16 +1,23 @@
 //! The message of a commit that a Promotion makes.
 
 use super::PromotionPlan;
+use crate::content::ContentId;
+use crate::task_id::TaskId;
 
 impl PromotionPlan {
     /// `message`, or one that names the Task, and trailers that say where the commit comes from. See git-interpret-trailers(1).
     pub fn commit_message(&self, message: Option<&[u8]>) -> Vec<u8> {
         let default = format!("Promote the result of {}", self.task).into_bytes();
-        let message = message.unwrap_or(&default).trim_ascii_end();
-        let end: &[u8] = if ends_with_trailers(message) { b"\n" } else { b"\n\n" };
-        let trailers = format!("Isobox-Task: {}\nIsobox-Record: {}\n", self.task, self.record);
-        [message, end, trailers.as_bytes()].concat()
+        with_trailers(message.unwrap_or(&default), self.task, self.record)
     }
+}
+
+/// `message` with trailers that say of which Task and record the commit is.
+pub(crate) fn with_trailers(message: &[u8], task: TaskId, record: ContentId) -> Vec<u8> {
+    let message = message.trim_ascii_end();
+    let end: &[u8] = if ends_with_trailers(message) { b"\n" } else { b"\n\n" };
+    let trailers = format!("Isobox-Task: {task}\nIsobox-Record: {record}\n");
+    [message, end, trailers.as_bytes()].concat()
 }
 
 /// Whether the last paragraph, which is not the only one, has trailers alone.

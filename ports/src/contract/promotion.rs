@@ -1,6 +1,7 @@
 //! What every implementation of [`Promotion`](crate::Promotion) keeps.
 
 mod merging;
+pub mod result_commits;
 
 use crate::{
     Applied, ApplyError, ChangeLines, CommitText, Content, Landing, ObjectStore, RepositoryError, Route, StoreError,

@@ -1,6 +1,7 @@
 //! A trusted repository in memory.
 
 mod promotion;
+mod result_commits;
 
 use super::Files;
 use crate::{ChangeLines, Promotion, RepositoryError, TrustedRepository, Unfinished};
@@ -76,6 +77,11 @@ impl InMemoryRepository {
         let state = self.lock();
         let commit = state.branches.get(name)?;
         Some((*commit, state.commits.get(commit.as_bytes())?.clone()))
+    }
+
+    /// The files of a commit that was made here.
+    pub fn files_of(&self, commit: &GitOid) -> Option<Files> {
+        self.lock().commits.get(commit.as_bytes()).cloned()
     }
 
     /// The files of HEAD.

@@ -13,7 +13,7 @@ use isobox_domain::change::After;
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::timestamp::Timestamp;
-use isobox_ports::{ApplyError, Cause, ChangeLines, CommitText, ObjectStore};
+use isobox_ports::{ApplyError, Author, Cause, ChangeLines, CommitText, ObjectStore};
 use std::io;
 
 /// Makes the commit of `changes` on `parent`.
@@ -68,14 +68,33 @@ pub(super) fn log_of(git: &gix::Repository, made: &GitOid, what: &str) -> Result
     if git.config_snapshot().boolean("core.logAllRefUpdates") == Some(false) {
         return Ok(Vec::new());
     }
-    let reading = "read the commit that was made";
-    let commit = git.find_commit(oid::to_gix(made)).map_err(|e| failure(reading, e.into()))?;
-    let commit = commit.decode().map_err(|e| failure(reading, e.into()))?;
+    let commit = read(git, oid::to_gix(made))?;
+    let commit = commit.decode().map_err(|e| failure(READING, e.into()))?;
     let mut line = commit.committer.trim().as_bytes().to_vec();
     line.extend(format!("\t{what}: ").as_bytes());
     line.extend(commit.message.lines().next().unwrap_or_default());
     line.retain(|byte| *byte != b'\n');
     Ok(line)
+}
+
+const READING: &str = "read the commit that was made";
+
+fn read(git: &gix::Repository, commit: gix::ObjectId) -> Result<gix::Commit<'_>, ApplyError> {
+    git.find_commit(commit).map_err(|e| failure(READING, e.into()))
+}
+
+/// The first line of what a commit says.
+pub(super) fn subject_of(git: &gix::Repository, commit: &GitOid) -> Result<Vec<u8>, ApplyError> {
+    let commit = read(git, oid::to_gix(commit))?;
+    let message = commit.message_raw().map_err(|e| failure(READING, e.into()))?;
+    Ok(message.lines().next().unwrap_or_default().to_vec())
+}
+
+/// Who made a commit.
+pub(super) fn author_of(git: &gix::Repository, commit: gix::ObjectId) -> Result<Author, ApplyError> {
+    let commit = read(git, commit)?;
+    let author = commit.author().map_err(|e| failure(READING, e.into()))?;
+    Ok(Author { name: author.name.to_vec(), email: author.email.to_vec() })
 }
 
 /// Whom the configuration of the repository calls the one who commits.

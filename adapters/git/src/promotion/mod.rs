@@ -8,6 +8,7 @@
 
 mod changed_tree;
 mod commit;
+mod commit_aside;
 mod compare;
 mod dir;
 mod index;
@@ -18,6 +19,7 @@ mod perform;
 mod permissions;
 mod prepare;
 mod reference;
+mod result_commits;
 mod settle;
 mod site;
 mod survey;
@@ -43,6 +45,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use target::Target;
 use trouble::while_doing;
+
+pub use result_commits::GixResultCommits;
 
 impl GixRepository {
     /// Whether a Promotion into this repository is in progress, or was killed and is to be settled by

@@ -7,5 +7,6 @@ mod kills;
 mod merging;
 mod ownership;
 mod races;
+mod result_commits;
 mod rules;
 mod scale;

@@ -12,7 +12,7 @@ pub(crate) mod layout;
 pub(crate) mod materialiser;
 mod merge;
 mod overlay;
-mod pack;
+pub(crate) mod pack;
 mod permitted;
 pub(crate) mod pinned;
 mod reflink;

@@ -26,7 +26,28 @@ struct Packed {
 /// without extension.
 pub(super) fn write(repository: &gix::Repository, oids: &[ObjectId], directory: &Path) -> gix::Result<String> {
     let kind = repository.object_hash();
-    let mut pack = PackWriter::create(&directory.join("new.pack"), kind, oids.len())?;
+    let file = create(&directory.join("new.pack")).map_err(gix::Error::from_error)?;
+    let (mut packed, hash) = write_objects(repository, oids, file)?;
+    packed.sort_unstable_by_key(|packed| packed.oid);
+    let name = format!("pack-{hash}");
+    write_index(&directory.join(format!("{name}.idx")), kind, &packed, hash)?;
+    std::fs::rename(directory.join("new.pack"), directory.join(format!("{name}.pack")))
+        .map_err(gix::Error::from_error)?;
+    Ok(name)
+}
+
+/// Writes the objects `oids` (each once) of `repository` as one pack to `out`, in their order.
+pub(crate) fn write_stream(repository: &gix::Repository, oids: &[ObjectId], out: &mut dyn Write) -> gix::Result<()> {
+    write_objects(repository, oids, out).map(drop)
+}
+
+/// Writes the pack itself: where each object lies in it, and its hash.
+fn write_objects<W: Write>(
+    repository: &gix::Repository,
+    oids: &[ObjectId],
+    out: W,
+) -> gix::Result<(Vec<Packed>, ObjectId)> {
+    let mut pack = PackWriter::begin(out, repository.object_hash(), oids.len())?;
     let mut reader = ObjectReader::new(repository.clone());
     let mut packed = Vec::with_capacity(oids.len());
     let mut buffer = Vec::new();
@@ -42,13 +63,7 @@ pub(super) fn write(repository: &gix::Repository, oids: &[ObjectId], directory: 
         }
         packed.push(Packed { oid: *oid, crc32: pack.crc32(), offset });
     }
-    packed.sort_unstable_by_key(|packed| packed.oid);
-    let hash = pack.finish()?;
-    let name = format!("pack-{hash}");
-    write_index(&directory.join(format!("{name}.idx")), kind, &packed, hash)?;
-    std::fs::rename(directory.join("new.pack"), directory.join(format!("{name}.pack")))
-        .map_err(gix::Error::from_error)?;
-    Ok(name)
+    Ok((packed, pack.finish()?))
 }
 
 /// The bytes of an object that lies whole, not as a delta, in a pack of the source.
@@ -61,8 +76,8 @@ fn whole_entry(repository: &gix::Repository, oid: &ObjectId, buffer: &mut Vec<u8
     Ok(is_whole.then_some(entry.data))
 }
 
-struct PackWriter {
-    out: BufWriter<File>,
+struct PackWriter<W: Write> {
+    out: BufWriter<W>,
     hasher: gix::hash::Hasher,
     crc32: crc32fast::Hasher,
     offset: u64,
@@ -70,10 +85,10 @@ struct PackWriter {
     buffer: Vec<u8>,
 }
 
-impl PackWriter {
-    fn create(host_path: &Path, kind: gix::hash::Kind, objects: usize) -> gix::Result<Self> {
+impl<W: Write> PackWriter<W> {
+    fn begin(out: W, kind: gix::hash::Kind, objects: usize) -> gix::Result<Self> {
         let mut writer = Self {
-            out: BufWriter::with_capacity(128 << 10, create(host_path).map_err(gix::Error::from_error)?),
+            out: BufWriter::with_capacity(128 << 10, out),
             hasher: gix::hash::hasher(kind),
             crc32: crc32fast::Hasher::new(),
             offset: 0,

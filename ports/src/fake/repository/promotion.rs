@@ -69,16 +69,30 @@ impl InMemoryPromotion<'_> {
             ChangeLine::NotCaptured(_) => None,
         });
         let changes: Vec<_> = changes.collect();
-        let files = self.base(route);
-        let leave: HashSet<_> = changes.iter().filter(|c| c.after.is_none()).map(|c| c.path.clone()).collect();
-        let is_conflict = |change: &&Change| !matches(&files, change) || is_blocked(&files, &leave, &change.path);
-        let conflicts: Vec<_> = changes.iter().filter(is_conflict).collect();
-        if conflicts.is_empty() {
-            return Ok(changes);
-        }
-        let first = conflicts.iter().map(|change| format!("{}: it is not as the task found it", change.path));
-        Err(ApplyError::Conflicts { first: first.take(10).collect(), count: conflicts.len() as u64 })
+        refuse_conflicts(&self.base(route), &changes)?;
+        Ok(changes)
     }
+}
+
+/// Fails unless every change could be made in `files`.
+pub(super) fn refuse_conflicts(files: &Files, changes: &[Change]) -> Result<(), ApplyError> {
+    let leave: HashSet<_> = changes.iter().filter(|c| c.after.is_none()).map(|c| c.path.clone()).collect();
+    let is_conflict = |change: &&Change| !matches(files, change) || is_blocked(files, &leave, &change.path);
+    let conflicts: Vec<_> = changes.iter().filter(is_conflict).collect();
+    if conflicts.is_empty() {
+        return Ok(());
+    }
+    let first = conflicts.iter().map(|change| format!("{}: it is not as the task found it", change.path));
+    Err(ApplyError::Conflicts { first: first.take(10).collect(), count: conflicts.len() as u64 })
+}
+
+/// Which commit it is that says `text` on `parent`.
+pub(super) fn commit_id(parent: &GitOid, text: &CommitText) -> GitOid {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(parent.as_bytes()).update(&text.message).update(&text.at.unix_ms().to_le_bytes());
+    let mut bytes = [0; 20];
+    hasher.finalize_xof().fill(&mut bytes);
+    GitOid::Sha1(bytes)
 }
 
 impl Promotion for InMemoryPromotion<'_> {
@@ -131,11 +145,7 @@ impl Promotion for InMemoryPromotion<'_> {
             Route::Branch { parent, .. } => *parent,
             _ => self.repository.lock().source.commit,
         };
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(parent.as_bytes()).update(&text.message).update(&text.at.unix_ms().to_le_bytes());
-        let mut bytes = [0; 20];
-        hasher.finalize_xof().fill(&mut bytes);
-        let made = GitOid::Sha1(bytes);
+        let made = commit_id(&parent, text);
         self.repository.lock().commits.insert(made.as_bytes().to_vec(), files);
         Ok(made)
     }
@@ -233,7 +243,7 @@ fn is_blocked(files: &Files, leave: &HashSet<RepoPath>, path: &RepoPath) -> bool
 }
 
 /// `files` with the changes made.
-fn applied(mut files: Files, changes: &[Change], objects: &dyn ObjectStore) -> Result<Files, ApplyError> {
+pub(super) fn applied(mut files: Files, changes: &[Change], objects: &dyn ObjectStore) -> Result<Files, ApplyError> {
     for change in changes {
         match &change.after {
             None => drop(files.remove(&change.path)),
@@ -259,6 +269,6 @@ fn moved() -> ApplyError {
     }
 }
 
-fn failure(operation: &str, source: Cause) -> ApplyError {
+pub(super) fn failure(operation: &str, source: Cause) -> ApplyError {
     ApplyError::Io { operation: operation.to_owned(), source }
 }
