@@ -10,6 +10,7 @@ mod diff;
 mod doctor;
 mod export;
 mod export_file;
+mod export_git;
 mod follow;
 mod help;
 mod init;

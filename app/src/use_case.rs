@@ -30,6 +30,8 @@ pub(crate) mod recover;
 pub(crate) mod reject;
 pub(crate) mod repair;
 pub(crate) mod report;
+pub(crate) mod result_commit;
+pub(crate) mod result_tar;
 pub(crate) mod select;
 pub(crate) mod settle;
 pub(crate) mod take_over;

@@ -30,6 +30,18 @@ impl Timestamp {
     }
 }
 
+impl Timestamp {
+    /// As a mail tells it, in UTC: `Thu, 29 Feb 2024 23:59:59 +0000`. RFC 5322, section 3.3.
+    pub fn in_mail(self) -> String {
+        const WEEKDAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+        const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+        let (days, s) = (self.0 / 86_400_000, self.0 / 1000 % 86_400);
+        let (year, month, day) = civil_from_days(days);
+        let (weekday, month) = (WEEKDAYS[(days % 7) as usize], MONTHS[(month as usize + 11) % 12]);
+        format!("{weekday}, {day} {month} {year} {:02}:{:02}:{:02} +0000", s / 3600, s / 60 % 60, s % 60)
+    }
+}
+
 impl fmt::Display for Timestamp {
     /// RFC 3339 in UTC with milliseconds: `2026-11-29T16:12:25.000Z`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -63,6 +75,13 @@ mod tests {
         assert_eq!(shown(1_709_251_199_999).as_deref(), Some("2024-02-29T23:59:59.999Z"));
         assert_eq!(shown(END_MS - 1).as_deref(), Some("2199-12-31T23:59:59.999Z"));
         assert_eq!(shown(END_MS), None);
+    }
+
+    #[test]
+    fn moments_are_told_in_a_mail_with_their_weekday() {
+        let told = |ms| Timestamp::nearest(ms).in_mail();
+        assert_eq!(told(EARLIEST_MS), "Sat, 1 Jan 2000 00:00:00 +0000");
+        assert_eq!(told(1_709_251_199_999), "Thu, 29 Feb 2024 23:59:59 +0000");
     }
 
     #[test]

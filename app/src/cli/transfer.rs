@@ -17,19 +17,31 @@ pub(crate) enum TransferCommand {
         importing again is safe; of a record that is here already, only news about it\n\
         is taken. Exits with 1 when something could not be imported; all else is.")]
     Import(ImportArguments),
-    /// Write tasks as plain files, as one archive, or as a patch
+    /// Write tasks as plain files, as one archive, or as what Git takes
     #[command(override_usage = "isobox export [OPTIONS] <TASK>... <DEST>")]
     #[command(after_help = "Examples:\n  \
         isobox export @latest ../out\n  \
         isobox export --format archive @latest task-0123 ../two.isobox\n  \
         isobox export --format archive @all - > ../all.isobox\n  \
         isobox export --format patch @latest ../result.patch\n  \
+        isobox export --format branch @latest try/this\n  \
+        isobox export --format commit @latest -\n  \
+        isobox export --format mbox @latest ../result.mbox\n  \
+        isobox export --format git-bundle @latest ../result.bundle\n  \
+        isobox export --format tar @latest ../changed.tar\n  \
         isobox export --format in-toto @latest ../statements\n  \
         isobox export --layout v1 @all ../old-format\n\n\
         Without --format, the destination gets a directory named after each task.\n\
         With it, one file is written, whole or not at all. An archive carries records\n\
         to another store, with everything that belongs to them: `isobox import` takes\n\
         it over, and `isobox show FILE.isobox` looks into it.\n\
+        A result becomes a commit on the one that the task started from, the same\n\
+        each time. With `commit` nothing names it: DEST is the repository that it is\n\
+        written to, or - for the project's own, and its id is printed. With `branch`\n\
+        DEST is the name of a new one. Neither touches files or index, and no hook\n\
+        runs. `git am` takes an mbox, `git fetch` a bundle. A tar archive has the\n\
+        changed files as the task left them; it cannot tell what was deleted. The\n\
+        whole tree: git archive $(isobox export --format commit @latest -)\n\
         What is exported into the repository is not ignored by Git: until it is gone\n\
         or ignored, tasks are refused there.")]
     Export(ExportArguments),
@@ -61,7 +73,7 @@ pub(crate) struct ExportArguments {
     /// What the files of a directory look like
     #[arg(long, value_enum, default_value = "view", conflicts_with = "format")]
     pub(crate) layout: LayoutName,
-    /// Write one file
+    /// Write one file, a commit or a branch
     #[arg(long, value_enum)]
     pub(crate) format: Option<Format>,
     /// Write `[redacted]` in place of secret-shaped strings; of plain files alone
@@ -70,7 +82,7 @@ pub(crate) struct ExportArguments {
     /// Replace the file that is there
     #[arg(long, requires = "format")]
     pub(crate) force: bool,
-    /// Tasks, and last the destination. Each task is an id or a prefix of one, @latest, @latest~N, b3:DIGEST, a record directory, or an archive; @all alone is every task. The destination is a directory to write into, made if it is not there; with --format a file, or - for standard output
+    /// Tasks, and last the destination. Each task is an id or a prefix of one, @latest, @latest~N, b3:DIGEST, a record directory, or an archive; @all alone is every task. The destination is a directory to write into, made if it is not there; with --format a file, or - for standard output; of a commit the repository, of a branch its name
     // One list, so that options may stand between.
     #[arg(value_name = "TASK… DEST", required = true)]
     tasks_and_destination: Vec<OsString>,
@@ -91,6 +103,16 @@ pub(crate) enum Format {
     Archive,
     /// What the tasks changed, for `git apply`
     Patch,
+    /// The result as a commit that nothing names
+    Commit,
+    /// The result as a commit on a new branch
+    Branch,
+    /// The result as a mail, for `git am`
+    Mbox,
+    /// The result as a commit in a Git bundle, for `git fetch`
+    GitBundle,
+    /// The changed files as the task left them
+    Tar,
     /// What the record says, as an in-toto Statement
     InToto,
     /// That, signed with the key of the log, in a DSSE envelope

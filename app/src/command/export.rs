@@ -2,7 +2,7 @@
 
 use super::look::{Named, tell_of_redacted, verified_by_hash};
 use super::transfer::shown;
-use super::{attestation, export_file};
+use super::{attestation, export_file, export_git};
 use crate::cli::{ExportArguments, Format, LayoutName};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, one_line};
@@ -60,7 +60,8 @@ pub(super) fn export(console: Console, arguments: &ExportArguments) -> Result<Ex
     };
     match arguments.format {
         Some(format @ (Format::InToto | Format::Dsse)) => export_statement(console, asked, format),
-        Some(format) => export_file::export(console, asked, format),
+        Some(format @ (Format::Archive | Format::Patch)) => export_file::export(console, asked, format),
+        Some(format) => export_git::export(console, asked, format),
         None if is_all => export_all(console, asked, layout),
         None => export_each(console, asked, layout),
     }
@@ -79,6 +80,9 @@ fn refuse_to_redact(arguments: &ExportArguments) -> Result<(), Failure> {
         }
         (Some(Format::Patch), _) => {
             Err(usage("a patch cannot be redacted: it would make other files of those that it is applied to"))
+        }
+        (Some(Format::Commit | Format::Branch | Format::Mbox | Format::GitBundle | Format::Tar), _) => {
+            Err(usage("a result cannot be redacted: others would take it for what the task made"))
         }
         (None, LayoutName::V1) => {
             Err(usage("the old layout cannot be redacted: an imported record comes out byte for byte"))

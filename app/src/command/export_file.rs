@@ -28,13 +28,13 @@ pub(super) fn export(console: Console, asked: &Asked<'_>, format: Format) -> Res
 }
 
 /// Where the file goes.
-enum Destination {
+pub(super) enum Destination {
     File(BufWriter<Box<dyn ExportFile>>),
     Stdout(Box<dyn Write>),
 }
 
 impl Destination {
-    fn begin(asked: &Asked<'_>, format: Format) -> Result<Self, Failure> {
+    pub(super) fn begin(asked: &Asked<'_>, format: Format) -> Result<Self, Failure> {
         if asked.destination.as_os_str() == "-" {
             return Self::stdout(asked, format);
         }
@@ -51,21 +51,21 @@ impl Destination {
             let message = "standard output cannot take both the export and a JSON document";
             return Err(Failure::new(FailureKind::Usage, message).with_hint("name a file, or leave --json out"));
         }
-        if format == Format::Archive && stdout::is_terminal() {
-            let message = "an archive is no text, and standard output is a terminal";
+        if matches!(format, Format::Archive | Format::GitBundle | Format::Tar) && stdout::is_terminal() {
+            let message = "this format is no text, and standard output is a terminal";
             return Err(Failure::new(FailureKind::Usage, message).with_hint("name a file, or pipe it somewhere"));
         }
         Ok(Self::Stdout(stdout::for_content()?))
     }
 
-    fn writer(&mut self) -> &mut dyn Write {
+    pub(super) fn writer(&mut self) -> &mut dyn Write {
         match self {
             Self::File(file) => file,
             Self::Stdout(stdout) => stdout,
         }
     }
 
-    fn finish(self) -> Result<(), Failure> {
+    pub(super) fn finish(self) -> Result<(), Failure> {
         match self {
             Self::File(file) => {
                 let file = file.into_inner().map_err(|error| unwritten(error.into_error()))?;
@@ -116,7 +116,8 @@ fn sentence(written: &Archived) -> String {
     format!("exported {} ({})", counts.join(" and "), counted(written.bytes, "byte"))
 }
 
-fn tell_of(console: Console, asked: &Asked<'_>, totals: &Totals, sentence: &str) -> Result<(), Failure> {
+/// Tells what came of it, unless standard output has it.
+pub(super) fn tell_of(console: Console, asked: &Asked<'_>, totals: &Totals, sentence: &str) -> Result<(), Failure> {
     if asked.destination.as_os_str() == "-" {
         return Ok(());
     }

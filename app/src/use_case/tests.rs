@@ -6,4 +6,5 @@ mod open_tasks;
 mod promotions;
 mod prunes;
 mod recoveries;
+mod result_commits;
 mod snapshots;

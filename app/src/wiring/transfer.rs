@@ -1,10 +1,11 @@
 //! The ports of Import and Export.
 
-use super::{Directories, FsExportFile, FsExports, Location, RandomTaskIds, Store, V1Json, clock, masked};
+use super::{Directories, FsExportFile, FsExports, Location, RECORDS, RandomTaskIds, Store, V1Json, clock, masked};
 use crate::cli::Place;
 use crate::failure::Failure;
 use crate::use_case::{archive, export, import, take_over};
-use isobox_ports::{ExportFiles, StoreError, Verifier};
+use isobox_git::GixResultCommits;
+use isobox_ports::{ExportFiles, ResultCommits, StoreError, Verifier};
 use isobox_store::FsArchive;
 use std::path::Path;
 
@@ -49,6 +50,24 @@ impl Store {
     pub(crate) fn archive_ports(&self) -> archive::Ports<'_> {
         archive::Ports { records: self.store(), objects: self.store(), archiver: self.store() }
     }
+}
+
+impl Store {
+    /// What makes commits in the repository that results are of: the one that was named, else the one whose own store this
+    /// is, else the one around the current directory.
+    pub(crate) fn result_commits(&self, place: &Place) -> Result<Box<dyn ResultCommits>, Failure> {
+        let own = self.directory().parent().filter(|_| self.directory().ends_with(RECORDS));
+        let own = own.filter(|_| place.source.is_none()).and_then(|git_dir| GixResultCommits::in_git_dir(git_dir).ok());
+        match own {
+            Some(own) => Ok(Box::new(own)),
+            None => result_commits_around(place.source.as_deref().unwrap_or(Path::new("."))),
+        }
+    }
+}
+
+/// What makes commits in the repository around a directory.
+pub(crate) fn result_commits_around(directory: &Path) -> Result<Box<dyn ResultCommits>, Failure> {
+    Ok(Box::new(GixResultCommits::around(directory)?))
 }
 
 /// What verifies an Archive, which need not be whole.

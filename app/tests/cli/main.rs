@@ -10,6 +10,7 @@ mod cache;
 mod completion;
 mod copies;
 mod doctor;
+mod export_git;
 mod files;
 mod forger;
 mod init;

@@ -1,0 +1,58 @@
+//! Exports a Task Result as a commit, from its record alone: to the commit that the Task started from it adds what changed.
+
+use crate::failure::{Failure, FailureKind};
+use crate::use_case::select::Selected;
+use isobox_domain::change::ChangeSetRef;
+use isobox_domain::git_oid::GitOid;
+use isobox_domain::result_commit;
+use isobox_ports::{ApplyError, CommitAside, CommitText, ObjectStore, ResultCommits};
+
+/// What it touches.
+#[derive(Clone, Copy)]
+pub(crate) struct Ports<'a> {
+    pub(crate) commits: &'a dyn ResultCommits,
+    pub(crate) objects: &'a dyn ObjectStore,
+    /// What names the store in a further command, each flag after a blank.
+    pub(crate) flags: &'a str,
+}
+
+/// Makes the commit in the repository; nothing names it.
+pub(crate) fn make(ports: &Ports<'_>, selected: &Selected) -> Result<GitOid, Failure> {
+    let (change_set, text) = content(ports, selected)?;
+    let (base, lines) = (&selected.record.source.commit, ports.objects.changes(&change_set)?);
+    ports.commits.make(base, lines, ports.objects, &text).map_err(|error| not_made(error, selected))
+}
+
+/// Makes the same commit beside the repository.
+pub(crate) fn make_aside(ports: &Ports<'_>, selected: &Selected) -> Result<Box<dyn CommitAside>, Failure> {
+    let (change_set, text) = content(ports, selected)?;
+    let (base, lines) = (&selected.record.source.commit, ports.objects.changes(&change_set)?);
+    ports.commits.make_aside(base, lines, ports.objects, &text).map_err(|error| not_made(error, selected))
+}
+
+/// Makes the commit, and a branch that names it: `refs/heads/…`, which must not be there.
+pub(crate) fn make_branch(ports: &Ports<'_>, selected: &Selected, name: &[u8]) -> Result<GitOid, Failure> {
+    let made = make(ports, selected)?;
+    ports.commits.make_branch(name, &made).map_err(|error| not_made(error, selected))?;
+    Ok(made)
+}
+
+/// What the commit holds, and what it says. Its date is when the attempt ended, so that it is the same each time.
+fn content(ports: &Ports<'_>, selected: &Selected) -> Result<(ChangeSetRef, CommitText), Failure> {
+    let Selected { digest, record } = selected;
+    let change_set = result_commit::content(record).map_err(|why| {
+        let failure = Failure::new(FailureKind::General, why.to_string()).with_hint(why.hint(record, ports.flags));
+        no_commit(failure, selected)
+    })?;
+    Ok((change_set, CommitText { message: result_commit::message(record, *digest), at: record.ended_at }))
+}
+
+/// What is refused here is no Promotion.
+fn not_made(error: ApplyError, selected: &Selected) -> Failure {
+    let kind = FailureKind::General;
+    no_commit(Failure { kind, ..Failure::from(error) }, selected)
+}
+
+fn no_commit(failure: Failure, selected: &Selected) -> Failure {
+    failure.while_doing(format!("cannot make a commit of the result of {}", selected.record.task))
+}
