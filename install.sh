@@ -101,6 +101,18 @@ chosen() {
         END { print best }' "$scratch/releases.txt"
 }
 
+# The name under which Git starts isobox for `git fetch isobox://TASK`, beside the program; what else has that name stays.
+link_remote() {
+    helper="$to/git-remote-isobox"
+    # shellcheck disable=SC3013 # Every shell that Linux has as sh knows it.
+    if [ "$helper" -ef "$target" ]; then return 0; fi
+    if [ -L "$helper" ] || [ -e "$helper" ]; then
+        say "$helper is something else, and stays; \`git fetch isobox://@latest\` needs a link to isobox in its place"
+    elif ! ln -s isobox "$helper"; then
+        say "$helper could not be made; \`git fetch isobox://@latest\` needs a link to isobox there"
+    fi
+}
+
 main() {
     to='' wanted='' unverified=refuse
     while [ "$#" -gt 0 ]; do
@@ -182,6 +194,7 @@ main() {
     [ "$found" = "isobox $version" ] || die "the program is $found, and should be isobox $version; nothing was installed"
     mv -f "$program" "$target"
     say "isobox $version is at $target; $how"
+    link_remote
 
     case ":$PATH:" in
         *":$to:"*) ;;

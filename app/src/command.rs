@@ -12,6 +12,7 @@ mod export;
 mod export_file;
 mod export_git;
 mod follow;
+mod git_remote;
 mod help;
 mod init;
 mod list;
@@ -44,6 +45,9 @@ use std::ffi::OsString;
 
 /// Does what the command line `arguments` says.
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
+    if let Some(code) = git_remote::answered(&arguments) {
+        return code;
+    }
     if completion::answered(&arguments) {
         return ExitCode::SUCCESS;
     }

@@ -14,6 +14,7 @@ pub(crate) mod effective_policy;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod find;
+pub(crate) mod git_remote;
 pub(crate) mod held_here;
 pub(crate) mod import;
 pub(crate) mod init;

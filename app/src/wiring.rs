@@ -24,7 +24,7 @@ pub(crate) use initialising::{Initialised, initialise};
 pub(crate) use policies::{Variable, policy_presets, policy_schema};
 pub(crate) use probes::{with_attack, with_probes};
 pub(crate) use task_store::Store;
-pub(crate) use transfer::{damaged_archive, export_file, result_commits_around};
+pub(crate) use transfer::{FetchingRepository, damaged_archive, export_file, result_commits_around};
 pub(crate) use update::{build, with_publisher, with_update_ports};
 pub(crate) use upkeep::give_way;
 

@@ -42,6 +42,8 @@ pub(crate) enum TransferCommand {
         runs. `git am` takes an mbox, `git fetch` a bundle. A tar archive has the\n\
         changed files as the task left them; it cannot tell what was deleted. The\n\
         whole tree: git archive $(isobox export --format commit @latest -)\n\
+        Where a link to isobox called git-remote-isobox is on the PATH, Git fetches\n\
+        the same commit itself: git fetch isobox://@latest\n\
         What is exported into the repository is not ignored by Git: until it is gone\n\
         or ignored, tasks are refused there.")]
     Export(ExportArguments),

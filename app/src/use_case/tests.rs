@@ -2,6 +2,7 @@
 
 mod attempts;
 mod find;
+mod git_remote;
 mod open_tasks;
 mod promotions;
 mod prunes;

@@ -7,7 +7,7 @@ use crate::use_case::{archive, export, import, take_over};
 use isobox_git::GixResultCommits;
 use isobox_ports::{ExportFiles, ResultCommits, StoreError, Verifier};
 use isobox_store::FsArchive;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 impl Store {
     /// The store that a command line means, made if it is not there.
@@ -62,6 +62,28 @@ impl Store {
             Some(own) => Ok(Box::new(own)),
             None => result_commits_around(place.source.as_deref().unwrap_or(Path::new("."))),
         }
+    }
+}
+
+/// The repository that Git fetches into.
+pub(crate) struct FetchingRepository {
+    commits: GixResultCommits,
+}
+
+impl FetchingRepository {
+    /// The one whose Git directory, or that of one of its working trees, is `git_dir`.
+    pub(crate) fn open(git_dir: &Path) -> Result<Self, Failure> {
+        Ok(Self { commits: GixResultCommits::in_git_dir(git_dir)? })
+    }
+
+    /// Where its own records lie.
+    pub(crate) fn records(&self) -> PathBuf {
+        self.commits.common_dir().join(RECORDS)
+    }
+
+    /// What makes commits in it.
+    pub(crate) fn commits(&self) -> &dyn ResultCommits {
+        &self.commits
     }
 }
 

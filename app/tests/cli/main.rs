@@ -13,6 +13,7 @@ mod doctor;
 mod export_git;
 mod files;
 mod forger;
+mod git_remote;
 mod init;
 mod learn;
 mod list;

@@ -7,14 +7,14 @@ use crate::use_case::result_commit::{Ports, make, make_aside, make_branch};
 use crate::use_case::select::Selected;
 use isobox_ports::fake::{Performance, Scene};
 
-fn attempted(play: fn(&Scene) -> Performance) -> (World, Selected) {
+pub(super) fn attempted(play: fn(&Scene) -> Performance) -> (World, Selected) {
     let world = World::new(play);
     tried(&world).expect("an attempt");
     let selected = Selected { digest: world.newest(), record: world.records()[0].clone() };
     (world, selected)
 }
 
-const fn ports(world: &World) -> Ports<'_> {
+pub(super) const fn ports(world: &World) -> Ports<'_> {
     Ports { commits: &world.repository, objects: &world.store.inner, flags: "" }
 }
 

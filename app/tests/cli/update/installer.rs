@@ -9,7 +9,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 /// What the script needs, but for what fetches and what verifies.
-const TOOLS: [&str; 19] = [
+const TOOLS: [&str; 20] = [
     "awk",
     "cat",
     "chmod",
@@ -17,6 +17,7 @@ const TOOLS: [&str; 19] = [
     "grep",
     "gzip",
     "head",
+    "ln",
     "mkdir",
     "mktemp",
     "mv",
@@ -81,7 +82,9 @@ fn the_newest_stable_release_is_installed_or_the_one_asked_for() {
         assert_eq!(ran.code, 0, "{ran:?}");
         assert!(ran.stdout.contains("Put it on your PATH"), "{ran:?}");
         assert_eq!(machine.version("new/bin/isobox"), version);
-        assert_eq!(machine.listing("new/bin").len(), 1);
+        assert_eq!(machine.listing("new/bin").len(), 2);
+        let link = fs::read_link(machine.at("new/bin/git-remote-isobox")).expect("a link");
+        assert_eq!(link, Path::new("isobox"));
     }
 }
 
@@ -165,6 +168,23 @@ fn what_others_look_after_is_left_alone() {
     fs::remove_file(machine.at("bin/isobox")).expect("remove");
     machine.folder("bin/isobox");
     assert_kept(&machine, "is a directory", || install(&machine, &site, &url, &["--to", &to]));
+}
+
+#[test]
+fn a_name_for_git_that_something_else_has_is_left_to_it() {
+    let ((site, url), machine) = (Site::with_release("0.2.0"), Machine::new());
+    let to = machine.at("bin").to_string_lossy().into_owned();
+    let other = machine.at("bin/git-remote-isobox");
+    fs::write(&other, "mine").expect("write");
+    let ran = install(&machine, &site, &url, &["--to", &to]);
+    assert!(ran.code == 0 && ran.stdout.contains("git-remote-isobox is something else, and stays"), "{ran:?}");
+    assert_eq!(fs::read_to_string(&other).expect("it is there"), "mine");
+    fs::remove_file(&other).expect("remove");
+    for _ in 0..2 {
+        let ran = install(&machine, &site, &url, &["--to", &to]);
+        assert!(ran.code == 0 && !ran.stdout.contains("git-remote-isobox"), "{ran:?}");
+        assert_eq!(fs::read_link(&other).expect("a link"), Path::new("isobox"));
+    }
 }
 
 #[test]
