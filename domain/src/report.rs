@@ -2,8 +2,13 @@
 //!
 //! It informs and never decides. It is made line by line, so its memory does not grow with the Change Set.
 
+mod category;
+mod level;
 mod link;
 mod names;
+
+pub use category::RiskCategory;
+pub use level::RiskLevel;
 
 use crate::change::{After, Change, ChangeKind, ChangeLine, ChangeSummary, Mode, NotCapturedReason, RuleOrigin};
 use crate::content::ContentRef;
@@ -15,152 +20,37 @@ pub const LARGE_FILE_BYTES: u64 = 1 << 20;
 /// Longest target of a link that is examined, in bytes; a longer one can be followed on no Linux file system.
 pub const MAX_LINK_TARGET_BYTES: u64 = 4095;
 
-/// Why a changed path deserves a look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RiskCategory {
-    /// Runs when somebody calls it: shell scripts, build recipes, files below `scripts/`.
-    Script,
-    /// Runs by itself around Git commands.
-    Hook,
-    /// Decides which foreign code is fetched, or is fetched code.
-    DependencyManifest,
-    /// Runs on a build service, often with secrets.
-    CiWorkflow,
-    /// At least [`LARGE_FILE_BYTES`] long.
-    LargeFile,
-    /// Cannot be read as text.
-    Binary,
-    /// A file that was executable before has other content.
-    ExecutableEdited,
-    /// An executable file that was not there before.
-    ExecutableAdded,
-    /// The executable bit, or the kind of thing that the path names, changed.
-    ModeChange,
-    /// A symbolic link.
-    Symlink,
-    /// A submodule, or a path inside one.
-    Submodule,
-    /// A repository inside the Workspace; it was not captured.
-    NestedRepository,
-    /// Read by coding agents as instructions, settings or commands.
-    AgentInstructions,
-    /// Run or obeyed by an editor that opens the project.
-    EditorTask,
-    /// isobox's own policy.
-    IsoboxPolicy,
-    /// Steers what Git tracks, converts or fetches.
-    GitControl,
-    /// An ignore rule that the workload added keeps something out of the result.
-    HidingRule,
-    /// Its name says that it holds credentials.
-    Secret,
-    /// Its name has characters that are invisible or reorder others.
-    DeceptiveName,
-}
-
-impl RiskCategory {
-    /// Every category.
-    pub const ALL: [Self; 19] = [
-        Self::Script,
-        Self::Hook,
-        Self::DependencyManifest,
-        Self::CiWorkflow,
-        Self::LargeFile,
-        Self::Binary,
-        Self::ExecutableEdited,
-        Self::ExecutableAdded,
-        Self::ModeChange,
-        Self::Symlink,
-        Self::Submodule,
-        Self::NestedRepository,
-        Self::AgentInstructions,
-        Self::EditorTask,
-        Self::IsoboxPolicy,
-        Self::GitControl,
-        Self::HidingRule,
-        Self::Secret,
-        Self::DeceptiveName,
-    ];
-
-    /// The name in output.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Script => "script",
-            Self::Hook => "hook",
-            Self::DependencyManifest => "dependency_manifest",
-            Self::CiWorkflow => "ci_workflow",
-            Self::LargeFile => "large_file",
-            Self::Binary => "binary",
-            Self::ExecutableEdited => "executable_edited",
-            Self::ExecutableAdded => "executable_added",
-            Self::ModeChange => "mode_change",
-            Self::Symlink => "symlink",
-            Self::Submodule => "submodule",
-            Self::NestedRepository => "nested_repository",
-            Self::AgentInstructions => "agent_instructions",
-            Self::EditorTask => "editor_task",
-            Self::IsoboxPolicy => "isobox_policy",
-            Self::GitControl => "git_control",
-            Self::HidingRule => "hiding_rule",
-            Self::Secret => "secret",
-            Self::DeceptiveName => "deceptive_name",
-        }
-    }
-
-    /// Why a person should look, in a few words.
-    pub const fn meaning(self) -> &'static str {
-        match self {
-            Self::Script => "runs when somebody calls it",
-            Self::Hook => "runs by itself around Git commands",
-            Self::DependencyManifest => "decides which foreign code is fetched, or is fetched code",
-            Self::CiWorkflow => "runs on a build service, often with secrets",
-            Self::LargeFile => "is large",
-            Self::Binary => "cannot be read as text",
-            Self::ExecutableEdited => "was executable before, and has other content",
-            Self::ExecutableAdded => "is executable, and was not there before",
-            Self::ModeChange => "became executable, or another kind of thing, or is no more",
-            Self::Symlink => "is a symbolic link",
-            Self::Submodule => "is a submodule, or in one",
-            Self::NestedRepository => "is a repository, which was not captured",
-            Self::AgentInstructions => "is read by coding agents as instructions, settings or commands",
-            Self::EditorTask => "is run or obeyed by an editor that opens the project",
-            Self::IsoboxPolicy => "says what the next tasks may do; `isobox policy check` reads it",
-            Self::GitControl => "steers what Git tracks, converts or fetches",
-            Self::HidingRule => "keeps something out of the result",
-            Self::Secret => "has a name that says it holds credentials",
-            Self::DeceptiveName => "has a name with characters that cannot be seen or reorder others",
-        }
-    }
-
-    fn index(self) -> usize {
-        self as usize
-    }
-}
-
 /// One reason to look at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The category.
     pub category: RiskCategory,
+    /// How much: that of the category, unless the finding is known to be worse or harmless.
+    pub level: RiskLevel,
     /// What the category alone does not say, escaped for people.
     pub note: Option<String>,
 }
 
 impl Finding {
     fn plain(category: RiskCategory) -> Self {
-        Self { category, note: None }
+        Self { category, level: category.level(), note: None }
     }
 
     fn noted(category: RiskCategory, note: impl Into<String>) -> Self {
-        Self { category, note: Some(note.into()) }
+        Self { note: Some(note.into()), ..Self::plain(category) }
     }
+}
+
+/// The level of a path: the highest of its findings.
+pub fn level_of(findings: &[Finding]) -> Option<RiskLevel> {
+    findings.iter().map(|finding| finding.level).max()
 }
 
 /// The totals of a report that is being made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PromotionReport {
     summary: ChangeSummary,
-    flagged: u64,
+    levels: [u64; RiskLevel::ALL.len()],
     counts: [u64; RiskCategory::ALL.len()],
 }
 
@@ -171,7 +61,9 @@ impl PromotionReport {
     pub fn examine(&mut self, line: &ChangeLine, link_target: Option<&[u8]>) -> Vec<Finding> {
         let findings = findings(line, link_target);
         self.summary.count(line);
-        self.flagged += u64::from(!findings.is_empty());
+        if let Some(level) = level_of(&findings) {
+            self.levels[level.index()] += 1;
+        }
         for finding in &findings {
             self.counts[finding.category.index()] += 1;
         }
@@ -185,7 +77,12 @@ impl PromotionReport {
 
     /// Lines with at least one finding.
     pub fn flagged(&self) -> u64 {
-        self.flagged
+        self.levels.iter().sum()
+    }
+
+    /// Lines whose level this is, the highest level first.
+    pub fn levels(&self) -> [(RiskLevel, u64); RiskLevel::ALL.len()] {
+        RiskLevel::ALL.map(|level| (level, self.levels[level.index()]))
     }
 
     /// Lines with a finding of this category.
@@ -233,7 +130,7 @@ fn change_findings(change: &Change, link_target: Option<&[u8]>) -> Vec<Finding> 
             findings.push(Finding::plain(RiskCategory::Binary));
         }
         if after.mode == Mode::Symlink {
-            findings.push(Finding::noted(RiskCategory::Symlink, link::describe(&change.path, link_target)));
+            findings.push(link::finding(&change.path, link_target));
         }
     }
     findings.extend(executable_finding(change));

@@ -3,8 +3,9 @@
 use crate::output::text;
 use isobox_domain::change::{ChangeKind, ChangeLine, ChangeSummary, NotCaptured, NotCapturedReason, RuleOrigin};
 use isobox_domain::escape::Escaped;
-use isobox_domain::report::{Finding, PromotionReport};
+use isobox_domain::report::{Finding, PromotionReport, RiskCategory};
 use isobox_ports::MergeTally;
+use std::cmp::Reverse;
 use std::io::{self, Write};
 
 /// Writes a line with the kind, the path and the new length of a change, or why something was left out.
@@ -42,7 +43,7 @@ pub(crate) fn reported(out: &mut dyn Write, line: &ChangeLine, findings: &[Findi
     writeln!(out, "  {}", described(line))?;
     for finding in findings {
         let note = finding.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
-        writeln!(out, "      ! {}{note}", finding.category.name())?;
+        writeln!(out, "      ! {} ({}){note}", finding.category.name(), finding.level.name())?;
     }
     Ok(())
 }
@@ -61,14 +62,26 @@ pub(crate) fn merged(out: &mut dyn Write, tally: &MergeTally) -> io::Result<()> 
 /// Writes the totals of the Promotion Report.
 pub(crate) fn report_totals(out: &mut dyn Write, report: &PromotionReport) -> io::Result<()> {
     totals(out, report.summary())?;
-    let mut categories = report.categories().peekable();
-    if categories.peek().is_some() {
-        writeln!(out, "to look at:")?;
+    if report.flagged() > 0 {
+        writeln!(out, "to look at: {}", levels(report))?;
     }
-    for (category, count) in categories {
+    for (category, count) in by_level(report) {
         writeln!(out, "  {:<20}{count:>4}  {}", category.name(), category.meaning())?;
     }
     out.flush()
+}
+
+/// How many paths there are of each level, without those that have none: `1 high, 2 low`.
+pub(crate) fn levels(report: &PromotionReport) -> String {
+    let levels = report.levels().into_iter().filter(|(_, count)| *count > 0);
+    levels.map(|(level, count)| format!("{count} {}", level.name())).collect::<Vec<_>>().join(", ")
+}
+
+/// The categories that were found, those that weigh most first.
+fn by_level(report: &PromotionReport) -> Vec<(RiskCategory, u64)> {
+    let mut categories: Vec<_> = report.categories().collect();
+    categories.sort_by_key(|(category, _)| Reverse(category.level()));
+    categories
 }
 
 fn described(line: &ChangeLine) -> String {

@@ -8,7 +8,7 @@ use crate::use_case::report::report;
 use crate::use_case::select::Selected;
 use isobox_domain::change::{Change, ChangeKind, ChangeLine, Mode};
 use isobox_domain::record::TaskRecord;
-use isobox_domain::report::Finding;
+use isobox_domain::report::{Finding, PromotionReport, RiskLevel, level_of};
 use isobox_ports::ObjectStore;
 use serde_json::{Map, Value, json};
 use std::io::Write;
@@ -43,32 +43,44 @@ pub(crate) fn document(objects: &dyn ObjectStore, record: &TaskRecord) -> Result
         }
         Ok(())
     })?;
-    let categories: Map<String, Value> =
-        totals.categories().map(|(category, count)| (category.name().to_owned(), count.into())).collect();
     Ok(json!({
         "changed_files": totals.summary().changed(),
         "flagged_files": totals.flagged(),
-        "categories": categories,
+        "levels": levels(&totals),
+        "categories": categories(&totals),
         "files": lines,
         "files_left_out": left_out,
     }))
 }
 
+fn levels(totals: &PromotionReport) -> Map<String, Value> {
+    totals.levels().into_iter().map(|(level, count)| (level.name().to_owned(), count.into())).collect()
+}
+
+fn categories(totals: &PromotionReport) -> Map<String, Value> {
+    totals.categories().map(|(category, count)| (category.name().to_owned(), count.into())).collect()
+}
+
 fn described(line: &ChangeLine, findings: &[Finding]) -> Value {
-    let findings: Vec<Value> =
-        findings.iter().map(|finding| json!({ "category": finding.category.name(), "note": finding.note })).collect();
+    let level = level_of(findings).map(RiskLevel::name);
+    let findings: Vec<Value> = findings.iter().map(found).collect();
     match line {
-        ChangeLine::Change(change) => changed(change, findings),
+        ChangeLine::Change(change) => changed(change, level, findings),
         ChangeLine::NotCaptured(left_out) => json!({
             "path": bytes(&left_out.workspace_path),
             "change": "not_captured",
             "reason": changes::reason(left_out),
+            "level": level,
             "findings": findings,
         }),
     }
 }
 
-fn changed(change: &Change, findings: Vec<Value>) -> Value {
+fn found(finding: &Finding) -> Value {
+    json!({ "category": finding.category.name(), "level": finding.level.name(), "note": finding.note })
+}
+
+fn changed(change: &Change, level: Option<&str>, findings: Vec<Value>) -> Value {
     let after = change.after.as_ref();
     json!({
         "path": bytes(change.path.as_bytes()),
@@ -78,6 +90,7 @@ fn changed(change: &Change, findings: Vec<Value>) -> Value {
         "length": after.map(|after| after.content.length),
         "digest": after.map(|after| after.content.id.to_string()),
         "renamed_from": change.renamed_from.as_ref().map(|from| bytes(from.as_bytes())),
+        "level": level,
         "findings": findings,
     })
 }

@@ -1,22 +1,33 @@
 //! Where a symbolic link leads, judged from its text alone.
 
+use super::{Finding, RiskCategory, RiskLevel};
 use crate::escape::Escaped;
 use crate::repo_path::RepoPath;
 
-/// One phrase about a link: where it leads and whether that is outside of the repository.
+/// What is to be said about a link: where it leads, and that it is worse where that is outside of the repository or a Git
+/// directory.
 ///
 /// Judged from the text: other links on the way are not known here, and what the target names may not exist.
-pub(super) fn describe(path: &RepoPath, target: Option<&[u8]>) -> String {
-    let Some(target) = target else { return "its target is not known".into() };
-    let shown = Escaped(target);
+pub(super) fn finding(path: &RepoPath, target: Option<&[u8]>) -> Finding {
+    let (level, note) = match target {
+        None => (RiskCategory::Symlink.level(), "its target is not known".to_owned()),
+        Some(target) => match danger(path, target) {
+            Some(danger) => (RiskLevel::High, format!("to {}, {danger}", Escaped(target))),
+            None => (RiskLevel::Low, format!("to {}", Escaped(target))),
+        },
+    };
+    Finding { level, ..Finding::noted(RiskCategory::Symlink, note) }
+}
+
+fn danger(path: &RepoPath, target: &[u8]) -> Option<&'static str> {
     if target.starts_with(b"/") {
-        format!("to {shown}, an absolute path")
+        Some("an absolute path")
     } else if leaves_repository(path, target) {
-        format!("to {shown}, outside of the repository")
+        Some("outside of the repository")
     } else if enters_git_directory(target) {
-        format!("to {shown}, inside a Git directory")
+        Some("inside a Git directory")
     } else {
-        format!("to {shown}")
+        None
     }
 }
 

@@ -121,7 +121,7 @@ fn what_the_workload_hid_is_flagged() {
     let note = "rule `*.log` in .gitignore was added by the workload".to_owned();
     assert_eq!(
         PromotionReport::default().examine(&hidden(RuleOrigin::Workload), None),
-        [Finding { category: HidingRule, note: Some(note) }]
+        [Finding { category: HidingRule, level: RiskLevel::High, note: Some(note) }]
     );
     assert_eq!(categories_of(&hidden(RuleOrigin::Commit), None), []);
     let nested = NotCaptured { workspace_path: b"n".to_vec(), reason: NotCapturedReason::NestedRepository };
@@ -129,11 +129,31 @@ fn what_the_workload_hid_is_flagged() {
 }
 
 #[test]
+fn the_level_of_a_path_is_that_of_its_worst_finding() {
+    let level = |name: &[u8], after: Option<After>, target: Option<&[u8]>| {
+        level_of(&PromotionReport::default().examine(&change(name, None, after), target))
+    };
+    let link = || Some(after(Mode::Symlink));
+    assert_eq!(level(b"src/main.c", Some(after(Mode::File)), None), None);
+    assert_eq!(
+        level(b"x", Some(After { content: content(2, LARGE_FILE_BYTES), ..after(Mode::File) }), None),
+        Some(RiskLevel::Low)
+    );
+    assert_eq!(level(b"tools/build.sh", Some(after(Mode::Executable)), None), Some(RiskLevel::Medium));
+    assert_eq!(level(b"hooks/build.sh", Some(after(Mode::Executable)), None), Some(RiskLevel::High));
+    assert_eq!(level(b"x", link(), Some(b"y")), Some(RiskLevel::Low));
+    assert_eq!(level(b"x", link(), None), Some(RiskLevel::Medium));
+    assert_eq!(level(b"x", link(), Some(b"../y")), Some(RiskLevel::High));
+}
+
+#[test]
 fn totals_count_every_line_and_every_category() {
     let mut report = PromotionReport::default();
     report.examine(&change(b"Makefile", None, Some(after(Mode::Executable))), None);
+    report.examine(&change(b".env", None, Some(after(Mode::File))), None);
     report.examine(&change(b"plain", Some(before(Mode::File)), None), None);
-    assert_eq!(report.summary(), ChangeSummary { added: 1, deleted: 1, ..Default::default() });
-    assert_eq!(report.flagged(), 1);
-    assert_eq!(report.categories().collect::<Vec<_>>(), [(Script, 1), (ExecutableAdded, 1)]);
+    assert_eq!(report.summary(), ChangeSummary { added: 2, deleted: 1, ..Default::default() });
+    assert_eq!(report.flagged(), 2);
+    assert_eq!(report.levels(), [(RiskLevel::High, 1), (RiskLevel::Medium, 1), (RiskLevel::Low, 0)]);
+    assert_eq!(report.categories().collect::<Vec<_>>(), [(Script, 1), (ExecutableAdded, 1), (Secret, 1)]);
 }
