@@ -10,6 +10,7 @@ mod redactor;
 mod values;
 mod words;
 
+pub use keys::Key;
 pub use redactor::{REDACTED, Redactor};
 
 use crate::content::ContentId;
@@ -39,6 +40,12 @@ pub fn is_secret_name(name: &str) -> bool {
     names::of_name(name.as_bytes()).is_some()
 }
 
+/// The keys in a text that their issuers' prefixes tell, and private keys: what a name or a place says alone is left out, as
+/// in source code these are about secrets far more often than they hold one.
+pub fn well_known_keys(text: &[u8]) -> Vec<Key> {
+    keys::find(text)
+}
+
 /// Per argument, the byte ranges that look like secrets, in order and apart from each other.
 fn secrets(arguments: &[Vec<u8>]) -> Vec<Vec<Range<usize>>> {
     let mut found: Vec<Vec<Range<usize>>> = arguments.iter().map(|argument| in_text(argument)).collect();
@@ -47,7 +54,7 @@ fn secrets(arguments: &[Vec<u8>]) -> Vec<Vec<Range<usize>>> {
 }
 
 fn in_text(text: &[u8]) -> Vec<Range<usize>> {
-    let mut found = keys::find(text);
+    let mut found: Vec<_> = keys::find(text).into_iter().map(|key| key.range).collect();
     found.extend(values::headers_and_fields(text));
     found.extend(values::url_credentials(text));
     found

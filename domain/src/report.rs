@@ -3,12 +3,17 @@
 //! It informs and never decides. It is made line by line, so its memory does not grow with the Change Set.
 
 mod category;
+mod content;
 mod level;
 mod link;
+mod marks;
 mod names;
+mod patch;
 
 pub use category::RiskCategory;
+pub use content::ContentFinding;
 pub use level::RiskLevel;
+pub use patch::{ExaminedPart, PatchScan, content_findings};
 
 use crate::change::{After, Change, ChangeKind, ChangeLine, ChangeSummary, Mode, NotCapturedReason, RuleOrigin};
 use crate::content::ContentRef;
@@ -27,13 +32,15 @@ pub struct Finding {
     pub category: RiskCategory,
     /// How much: that of the category, unless the finding is known to be worse or harmless.
     pub level: RiskLevel,
+    /// The line of the file as it is now that it is about, counted from 1.
+    pub line: Option<u32>,
     /// What the category alone does not say, escaped for people.
     pub note: Option<String>,
 }
 
 impl Finding {
     fn plain(category: RiskCategory) -> Self {
-        Self { category, level: category.level(), note: None }
+        Self { category, level: category.level(), line: None, note: None }
     }
 
     fn noted(category: RiskCategory, note: impl Into<String>) -> Self {
@@ -55,17 +62,29 @@ pub struct PromotionReport {
 }
 
 impl PromotionReport {
-    /// Adds one line and says why a reviewer should look at it; in the order of [`RiskCategory::ALL`], each category once.
+    /// Adds one line and says why a reviewer should look at it, judged without its content; in the order of
+    /// [`RiskCategory::ALL`].
     ///
     /// `link_target` is the content that [`link_content`] names, if the caller could read it.
     pub fn examine(&mut self, line: &ChangeLine, link_target: Option<&[u8]>) -> Vec<Finding> {
-        let findings = findings(line, link_target);
+        self.examine_content(line, link_target, &[])
+    }
+
+    /// The same with what its content gained and lost.
+    pub fn examine_content(
+        &mut self,
+        line: &ChangeLine,
+        link_target: Option<&[u8]>,
+        content: &[ContentFinding],
+    ) -> Vec<Finding> {
+        let findings = findings(line, link_target, content);
         self.summary.count(line);
         if let Some(level) = level_of(&findings) {
             self.levels[level.index()] += 1;
         }
-        for finding in &findings {
-            self.counts[finding.category.index()] += 1;
+        for (position, finding) in findings.iter().enumerate() {
+            let is_first = findings[..position].iter().all(|earlier| earlier.category != finding.category);
+            self.counts[finding.category.index()] += u64::from(is_first);
         }
         findings
     }
@@ -106,7 +125,8 @@ pub fn link_content(line: &ChangeLine) -> Option<ContentRef> {
     }
 }
 
-fn findings(line: &ChangeLine, link_target: Option<&[u8]>) -> Vec<Finding> {
+/// Why a reviewer should look at a line; in the order of [`RiskCategory::ALL`].
+pub fn findings(line: &ChangeLine, link_target: Option<&[u8]>, content: &[ContentFinding]) -> Vec<Finding> {
     let (path, mut findings) = match line {
         ChangeLine::Change(change) => (change.path.as_bytes(), change_findings(change, link_target)),
         ChangeLine::NotCaptured(left_out) => {
@@ -116,8 +136,14 @@ fn findings(line: &ChangeLine, link_target: Option<&[u8]>) -> Vec<Finding> {
     if has_deceptive_name(path) {
         findings.push(Finding::plain(RiskCategory::DeceptiveName));
     }
+    findings.extend(content.iter().filter(|found| !is_of_deleted(line, found)).map(ContentFinding::told));
     findings.sort_by_key(|finding| finding.category.index());
     findings
+}
+
+/// What a file lost goes without saying where the whole of it is no more.
+fn is_of_deleted(line: &ChangeLine, found: &ContentFinding) -> bool {
+    matches!(line, ChangeLine::Change(Change { after: None, .. })) && found.category.is_about_loss()
 }
 
 fn change_findings(change: &Change, link_target: Option<&[u8]>) -> Vec<Finding> {
@@ -132,6 +158,9 @@ fn change_findings(change: &Change, link_target: Option<&[u8]>) -> Vec<Finding> 
         if after.mode == Mode::Symlink {
             findings.push(link::finding(&change.path, link_target));
         }
+    }
+    if change.after.is_none() && names::is_test(&change.path) {
+        findings.push(Finding::noted(RiskCategory::TestRemoved, "the whole file is no more"));
     }
     findings.extend(executable_finding(change));
     findings.extend(mode_finding(change));
@@ -205,5 +234,7 @@ fn has_deceptive_name(path: &[u8]) -> bool {
         .any(|chunk| !chunk.invalid().is_empty() || chunk.valid().chars().any(|c| is_deceptive(c) || c.is_control()))
 }
 
+#[cfg(test)]
+mod content_tests;
 #[cfg(test)]
 mod tests;

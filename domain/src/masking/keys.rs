@@ -9,54 +9,65 @@ struct Shape {
     shortest: usize,
     /// Characters besides letters and digits.
     others: &'static [u8],
+    /// What it is, in words.
+    what: &'static str,
 }
 
-const fn shape(prefix: &'static [u8], shortest: usize, others: &'static [u8]) -> Shape {
-    Shape { prefix, shortest, others }
+const fn shape(prefix: &'static [u8], shortest: usize, others: &'static [u8], what: &'static str) -> Shape {
+    Shape { prefix, shortest, others, what }
 }
 
 /// From the issuers' own descriptions of their tokens; lengths are lower bounds.
 const SHAPES: [Shape; 30] = [
-    shape(b"ghp_", 20, b""),
-    shape(b"gho_", 20, b""),
-    shape(b"ghu_", 20, b""),
-    shape(b"ghs_", 20, b""),
-    shape(b"ghr_", 20, b""),
-    shape(b"github_pat_", 20, b"_"),
-    shape(b"glpat-", 16, b"_-."),
-    shape(b"gldt-", 16, b"_-"),
-    shape(b"sk-", 20, b"_-"),
-    shape(b"sk_live_", 10, b""),
-    shape(b"sk_test_", 10, b""),
-    shape(b"rk_live_", 10, b""),
-    shape(b"rk_test_", 10, b""),
-    shape(b"whsec_", 16, b"+/="),
-    shape(b"xoxb-", 10, b"-"),
-    shape(b"xoxp-", 10, b"-"),
-    shape(b"xoxa-", 10, b"-"),
-    shape(b"xoxr-", 10, b"-"),
-    shape(b"xoxs-", 10, b"-"),
-    shape(b"xapp-", 10, b"-"),
-    shape(b"AKIA", 16, b""),
-    shape(b"ASIA", 16, b""),
-    shape(b"AIza", 30, b"_-"),
-    shape(b"ya29.", 20, b"_-"),
-    shape(b"npm_", 30, b""),
-    shape(b"pypi-", 30, b"_-"),
-    shape(b"hf_", 30, b""),
-    shape(b"dop_v1_", 40, b""),
-    shape(b"shpat_", 20, b""),
-    shape(b"SG.", 40, b"_-."),
+    shape(b"ghp_", 20, b"", "a key of GitHub"),
+    shape(b"gho_", 20, b"", "a key of GitHub"),
+    shape(b"ghu_", 20, b"", "a key of GitHub"),
+    shape(b"ghs_", 20, b"", "a key of GitHub"),
+    shape(b"ghr_", 20, b"", "a key of GitHub"),
+    shape(b"github_pat_", 20, b"_", "a key of GitHub"),
+    shape(b"glpat-", 16, b"_-.", "a key of GitLab"),
+    shape(b"gldt-", 16, b"_-", "a key of GitLab"),
+    shape(b"sk-", 20, b"_-", "a key of OpenAI or Anthropic"),
+    shape(b"sk_live_", 10, b"", "a key of Stripe"),
+    shape(b"sk_test_", 10, b"", "a key of Stripe"),
+    shape(b"rk_live_", 10, b"", "a key of Stripe"),
+    shape(b"rk_test_", 10, b"", "a key of Stripe"),
+    shape(b"whsec_", 16, b"+/=", "a key of Stripe"),
+    shape(b"xoxb-", 10, b"-", "a key of Slack"),
+    shape(b"xoxp-", 10, b"-", "a key of Slack"),
+    shape(b"xoxa-", 10, b"-", "a key of Slack"),
+    shape(b"xoxr-", 10, b"-", "a key of Slack"),
+    shape(b"xoxs-", 10, b"-", "a key of Slack"),
+    shape(b"xapp-", 10, b"-", "a key of Slack"),
+    shape(b"AKIA", 16, b"", "a key of AWS"),
+    shape(b"ASIA", 16, b"", "a key of AWS"),
+    shape(b"AIza", 30, b"_-", "a key of Google"),
+    shape(b"ya29.", 20, b"_-", "a key of Google"),
+    shape(b"npm_", 30, b"", "a key of npm"),
+    shape(b"pypi-", 30, b"_-", "a key of PyPI"),
+    shape(b"hf_", 30, b"", "a key of Hugging Face"),
+    shape(b"dop_v1_", 40, b"", "a key of DigitalOcean"),
+    shape(b"shpat_", 20, b"", "a key of Shopify"),
+    shape(b"SG.", 40, b"_-.", "a key of SendGrid"),
 ];
 
-/// The secret part of every key in `text`: what follows the prefix.
-pub(super) fn find(text: &[u8]) -> Vec<Range<usize>> {
+/// The secret part of a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// What follows the prefix.
+    pub range: Range<usize>,
+    /// Which kind of key it is, in words.
+    pub what: &'static str,
+}
+
+/// The secret part of every key in `text`.
+pub(super) fn find(text: &[u8]) -> Vec<Key> {
     let mut found = Vec::new();
     let mut index = 0;
     while index < text.len() {
         let secret = at_word(text, index).then(|| issued_key(text, index).or_else(|| web_token(text, index))).flatten();
         let secret = secret.or_else(|| private_key(text, index));
-        index = secret.as_ref().map_or(index + 1, |range| range.end);
+        index = secret.as_ref().map_or(index + 1, |key| key.range.end);
         found.extend(secret);
     }
     found
@@ -66,25 +77,26 @@ fn at_word(text: &[u8], index: usize) -> bool {
     text[index].is_ascii_alphabetic() && index.checked_sub(1).is_none_or(|before| !text[before].is_ascii_alphanumeric())
 }
 
-fn issued_key(text: &[u8], index: usize) -> Option<Range<usize>> {
+fn issued_key(text: &[u8], index: usize) -> Option<Key> {
     let shape = SHAPES.iter().find(|shape| text[index..].starts_with(shape.prefix))?;
     let start = index + shape.prefix.len();
     let key = run(text, start, shape.others);
     // A word that happens to begin alike, such as `sk-learn-…`, has no digits in it.
     let is_random = text[key.clone()].iter().any(u8::is_ascii_digit);
-    (key.len() >= shape.shortest && is_random).then_some(key)
+    (key.len() >= shape.shortest && is_random).then_some(Key { range: key, what: shape.what })
 }
 
 /// A JSON Web Token: three parts in base64, the first of which begins with `{"`.
-fn web_token(text: &[u8], index: usize) -> Option<Range<usize>> {
+fn web_token(text: &[u8], index: usize) -> Option<Key> {
     text[index..].starts_with(b"eyJ").then_some(())?;
     let token = run(text, index, b"_-.=");
     let parts: Vec<&[u8]> = text[token.clone()].split(|byte| *byte == b'.').collect();
-    (parts.len() >= 3 && parts[0].len() >= 10 && parts[1].len() >= 10).then_some(index + 3..token.end)
+    let is_token = parts.len() >= 3 && parts[0].len() >= 10 && parts[1].len() >= 10;
+    is_token.then_some(Key { range: index + 3..token.end, what: "a JSON Web Token" })
 }
 
 /// The body of a PEM private key, to its end line or to the end of the text.
-fn private_key(text: &[u8], index: usize) -> Option<Range<usize>> {
+fn private_key(text: &[u8], index: usize) -> Option<Key> {
     const BEGIN: &[u8] = b"-----BEGIN ";
     const END: &[u8] = b"-----END ";
     text[index..].starts_with(BEGIN).then_some(())?;
@@ -93,7 +105,8 @@ fn private_key(text: &[u8], index: usize) -> Option<Range<usize>> {
     let is_private = text[label..label + dashes].windows(11).any(|window| window == b"PRIVATE KEY");
     let start = label + dashes + 5;
     let end = text[start..].windows(END.len()).position(|window| window == END);
-    (is_private && start < text.len()).then(|| start..end.map_or(text.len(), |length| start + length))
+    let range = start..end.map_or(text.len(), |length| start + length);
+    (is_private && start < text.len()).then_some(Key { range, what: "a private key" })
 }
 
 fn run(text: &[u8], start: usize, others: &[u8]) -> Range<usize> {

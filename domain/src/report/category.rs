@@ -43,11 +43,27 @@ pub enum RiskCategory {
     Secret,
     /// Its name has characters that are invisible or reorder others.
     DeceptiveName,
+    /// Its content gained what looks like a key or a token.
+    SecretContent,
+    /// Its content gained characters that cannot be seen or reorder others.
+    HiddenUnicode,
+    /// Runs when the project is built or installed.
+    BuildExecution,
+    /// It has fewer tests than before, or was one.
+    TestRemoved,
+    /// Tests are left out that were not before.
+    TestSkipped,
+    /// The licence or the copyright in its head is no more.
+    LicenceRemoved,
+    /// It says that a program made it.
+    Generated,
+    /// It is text whose content was not looked at.
+    Unexamined,
 }
 
 impl RiskCategory {
     /// Every category.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 27] = [
         Self::Script,
         Self::Hook,
         Self::DependencyManifest,
@@ -67,6 +83,14 @@ impl RiskCategory {
         Self::HidingRule,
         Self::Secret,
         Self::DeceptiveName,
+        Self::SecretContent,
+        Self::HiddenUnicode,
+        Self::BuildExecution,
+        Self::TestRemoved,
+        Self::TestSkipped,
+        Self::LicenceRemoved,
+        Self::Generated,
+        Self::Unexamined,
     ];
 
     /// The name in output.
@@ -91,6 +115,14 @@ impl RiskCategory {
             Self::HidingRule => "hiding_rule",
             Self::Secret => "secret",
             Self::DeceptiveName => "deceptive_name",
+            Self::SecretContent => "secret_content",
+            Self::HiddenUnicode => "hidden_unicode",
+            Self::BuildExecution => "build_execution",
+            Self::TestRemoved => "test_removed",
+            Self::TestSkipped => "test_skipped",
+            Self::LicenceRemoved => "licence_removed",
+            Self::Generated => "generated",
+            Self::Unexamined => "unexamined",
         }
     }
 
@@ -116,6 +148,14 @@ impl RiskCategory {
             Self::HidingRule => "keeps something out of the result",
             Self::Secret => "has a name that says it holds credentials",
             Self::DeceptiveName => "has a name with characters that cannot be seen or reorder others",
+            Self::SecretContent => "gained what looks like a key or a token",
+            Self::HiddenUnicode => "gained characters that cannot be seen or reorder others",
+            Self::BuildExecution => "runs when the project is built or installed",
+            Self::TestRemoved => "has fewer tests than before, or was one",
+            Self::TestSkipped => "leaves out tests",
+            Self::LicenceRemoved => "lost a licence or a copyright in its head",
+            Self::Generated => "says that a program made it",
+            Self::Unexamined => "is too large for its content to be looked at",
         }
     }
 
@@ -132,7 +172,10 @@ impl RiskCategory {
             | Self::IsoboxPolicy
             | Self::HidingRule
             | Self::Secret
-            | Self::DeceptiveName => RiskLevel::High,
+            | Self::DeceptiveName
+            | Self::SecretContent
+            | Self::HiddenUnicode
+            | Self::BuildExecution => RiskLevel::High,
             Self::Script
             | Self::DependencyManifest
             | Self::Binary
@@ -142,9 +185,18 @@ impl RiskCategory {
             | Self::Symlink
             | Self::Submodule
             | Self::NestedRepository
-            | Self::GitControl => RiskLevel::Medium,
-            Self::LargeFile => RiskLevel::Low,
+            | Self::GitControl
+            | Self::TestRemoved
+            | Self::TestSkipped
+            | Self::LicenceRemoved
+            | Self::Unexamined => RiskLevel::Medium,
+            Self::LargeFile | Self::Generated => RiskLevel::Low,
         }
+    }
+
+    /// Whether it is about what is no more, so that the lines that it is found in are those of before.
+    pub(super) const fn is_about_loss(self) -> bool {
+        matches!(self, Self::TestRemoved | Self::LicenceRemoved)
     }
 
     pub(super) fn index(self) -> usize {

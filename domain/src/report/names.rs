@@ -11,7 +11,7 @@ type Rule = fn(&Name<'_>) -> bool;
 /// The categories that follow from a path alone.
 pub(super) fn categories(path: &RepoPath) -> impl Iterator<Item = RiskCategory> {
     let lower = path.as_bytes().to_ascii_lowercase();
-    const RULES: [(RiskCategory, Rule); 9] = [
+    const RULES: [(RiskCategory, Rule); 10] = [
         (RiskCategory::Script, is_script),
         (RiskCategory::Hook, is_hook),
         (RiskCategory::DependencyManifest, is_dependency_manifest),
@@ -21,6 +21,7 @@ pub(super) fn categories(path: &RepoPath) -> impl Iterator<Item = RiskCategory> 
         (RiskCategory::IsoboxPolicy, is_isobox_policy),
         (RiskCategory::GitControl, is_git_control),
         (RiskCategory::Secret, is_secret),
+        (RiskCategory::BuildExecution, is_build_execution),
     ];
     RULES.into_iter().filter(move |(_, rule)| rule(&Name::of(&lower))).map(|(category, _)| category)
 }
@@ -74,6 +75,25 @@ fn is_script(name: &Name<'_>) -> bool {
         )
         || name.file_starts("dockerfile. gulpfile. gruntfile.")
         || name.is_in("scripts script bin hack")
+}
+
+/// Whether a file of this name is one of tests.
+pub(super) fn is_test(path: &RepoPath) -> bool {
+    let lower = path.as_bytes().to_ascii_lowercase();
+    let name = Name::of(&lower);
+    let stem = name.file.split(|byte| *byte == b'.').next().unwrap_or_default();
+    name.is_in("test tests spec specs __tests__")
+        || stem.starts_with(b"test_")
+        || [&b"_test"[..], b"_tests", b"_spec"].iter().any(|end| stem.ends_with(end))
+        || [&b".test."[..], b".spec."].iter().any(|part| contains(name.file, part))
+}
+
+/// What a build or an installation runs without being asked to.
+fn is_build_execution(name: &Name<'_>) -> bool {
+    name.file_is(
+        "build.rs setup.py binding.gyp conftest.py makefile gnumakefile cmakelists.txt configure meson.build build.gradle \
+         build.gradle.kts settings.gradle settings.gradle.kts",
+    ) || name.file_ends(".mk")
 }
 
 fn is_hook(name: &Name<'_>) -> bool {

@@ -44,7 +44,8 @@ fn names_with_a_role_are_flagged_and_plain_ones_are_not() {
         (b"src/main.c", &[]),
         (b"docs/binary.md", &[]),
         (b"a/install.sh", &[Script]),
-        (b"MAKEFILE", &[Script]),
+        (b"MAKEFILE", &[Script, BuildExecution]),
+        (b"crates/x/build.rs", &[Script, BuildExecution]),
         (b".husky/pre-push", &[Hook]),
         (b"Cargo.lock", &[DependencyManifest]),
         (b"requirements-dev.txt", &[DependencyManifest]),
@@ -121,7 +122,7 @@ fn what_the_workload_hid_is_flagged() {
     let note = "rule `*.log` in .gitignore was added by the workload".to_owned();
     assert_eq!(
         PromotionReport::default().examine(&hidden(RuleOrigin::Workload), None),
-        [Finding { category: HidingRule, level: RiskLevel::High, note: Some(note) }]
+        [Finding { category: HidingRule, level: RiskLevel::High, line: None, note: Some(note) }]
     );
     assert_eq!(categories_of(&hidden(RuleOrigin::Commit), None), []);
     let nested = NotCaptured { workspace_path: b"n".to_vec(), reason: NotCapturedReason::NestedRepository };
@@ -154,6 +155,9 @@ fn totals_count_every_line_and_every_category() {
     report.examine(&change(b"plain", Some(before(Mode::File)), None), None);
     assert_eq!(report.summary(), ChangeSummary { added: 2, deleted: 1, ..Default::default() });
     assert_eq!(report.flagged(), 2);
-    assert_eq!(report.levels(), [(RiskLevel::High, 1), (RiskLevel::Medium, 1), (RiskLevel::Low, 0)]);
-    assert_eq!(report.categories().collect::<Vec<_>>(), [(Script, 1), (ExecutableAdded, 1), (Secret, 1)]);
+    assert_eq!(report.levels(), [(RiskLevel::High, 2), (RiskLevel::Medium, 0), (RiskLevel::Low, 0)]);
+    assert_eq!(
+        report.categories().collect::<Vec<_>>(),
+        [(Script, 1), (ExecutableAdded, 1), (Secret, 1), (BuildExecution, 1)]
+    );
 }
