@@ -12,6 +12,7 @@ mod misunderstood;
 mod policy;
 mod policy_flags;
 mod promote;
+mod report;
 mod require_flag;
 mod store;
 mod telling;
@@ -44,6 +45,7 @@ pub(crate) use policy::{
 };
 pub(crate) use policy_flags::PolicyFlags;
 pub(crate) use promote::{ConflictStyle, PromoteArguments};
+pub(crate) use report::{ReportArguments, ReportFormat};
 pub(crate) use require_flag::RequireFlag;
 pub(crate) use store::{
     RebuildIndexArguments, RepairArguments, StoreArguments, StoreCommand, StoreCompactArguments, StorePinArguments,
@@ -105,7 +107,7 @@ pub(crate) struct GlobalFlags {
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t, help_heading = EVERYWHERE)]
     #[arg(hide_default_value = true, hide_possible_values = true)]
     pub(crate) color: Colour,
-    /// Print `diff`, `logs` and `show` without a pager
+    /// Print `diff`, `logs`, `report` and `show` without a pager
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(crate) no_pager: bool,
 }
@@ -182,6 +184,21 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  \
         isobox diff @latest\n  isobox diff --stat @latest\n  isobox diff @latest src README.md\n  isobox diff task-0123 | git apply --check")]
     Diff(DiffArguments),
+    /// Tell what a person should look at in what a task changed, the most important first
+    ///
+    /// What a path is, and what its lines gained or lost: keys and tokens, hidden characters, what is run by builds, tests left out,
+    /// licences. A level says how soon to look: high acts by itself, hides something or gives something away; medium acts once
+    /// somebody uses the project, or cannot be judged by reading; low is worth knowing. It informs and decides nothing.
+    #[command(after_help = "Examples:\n  \
+        isobox report @latest\n  \
+        isobox report @latest src\n  \
+        isobox report --format markdown task-0123 > comment.md\n  \
+        isobox report --format sarif @latest > isobox.sarif\n\n\
+        Keys are never printed: a finding names their kind and their line. What the\n\
+        commit had already is no finding. The content of binary files is not looked at,\n\
+        nor text over 2 MiB or 100000 lines on either side: `binary` and `unexamined`\n\
+        say so.")]
+    Report(ReportArguments),
     /// Print the captured output of a task
     #[command(
         after_help = "Examples:\n  isobox logs @latest\n  isobox logs --follow @latest\n  isobox logs --stderr task-0123 > errors.txt"

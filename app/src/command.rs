@@ -23,6 +23,7 @@ mod promote;
 mod prune;
 mod repair;
 mod repo_paths;
+mod report;
 mod rerun;
 mod store;
 mod telling;
@@ -95,6 +96,7 @@ fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
         Command::List(arguments) => list::list(console, &arguments),
         Command::Show(arguments) => look::show(console, &arguments),
         Command::Diff(arguments) => diff::diff(console, &arguments),
+        Command::Report(arguments) => report::report(console, &arguments),
         Command::Logs(arguments) => look::logs(console, &arguments),
         Command::Cat(arguments) => look::cat(&arguments),
         Command::Act(command) => act::act(console, command),

@@ -28,6 +28,7 @@ pub(crate) mod prune;
 pub(crate) mod record_json;
 pub(crate) mod redacting;
 pub(crate) mod repair;
+pub(crate) mod report;
 pub(crate) mod report_json;
 pub(crate) mod review;
 pub(crate) mod session_terminal;

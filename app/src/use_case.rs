@@ -27,6 +27,7 @@ pub(crate) mod open_tasks;
 pub(crate) mod pin;
 pub(crate) mod promote;
 pub(crate) mod prune;
+pub(crate) mod ranked_report;
 pub(crate) mod recover;
 pub(crate) mod reject;
 pub(crate) mod repair;

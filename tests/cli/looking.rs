@@ -91,6 +91,7 @@ fn changes_and_output_read_well() {
         transcript.look(&["logs", "--stderr", &task]);
         transcript.look(&["cat", &format!("{task}:README.md")]);
         transcript.look(&["cat", &format!("{task}:a name")]);
+        transcript.look(&["report", &task]);
         transcript.look(&["promote", "--dry-run", &task]);
         transcript.assert_as_kept("changes");
     }

@@ -10,7 +10,7 @@ use crate::output::patch_parts::PatchParts;
 use crate::output::stdout::{self, unwritten};
 use crate::output::{changes, report_json};
 use crate::use_case::{diff as walk, logs as copying};
-use isobox_domain::change::{ChangeLine, ChangeSummary};
+use isobox_domain::change::ChangeSummary;
 use isobox_domain::promotion::Selection;
 use isobox_domain::repo_path::RepoPath;
 use std::io::Write;
@@ -60,7 +60,7 @@ fn list(named: &Named, selection: &Selection, is_stat: bool) -> Result<bool, Fai
     let is_terminal = stdout::is_terminal();
     let (record, mut summary) = (&named.selected.record, ChangeSummary::default());
     walk::each_line(&walk::Ports { objects: named.store.objects() }, record, &mut |line| {
-        if !is_at(selection, &line) {
+        if !walk::is_at(selection, &line) {
             return Ok(());
         }
         summary.count(&line);
@@ -75,15 +75,4 @@ fn list(named: &Named, selection: &Selection, is_stat: bool) -> Result<bool, Fai
     }
     out.flush().map_err(unwritten)?;
     Ok(is_stat || summary.changed() > 0)
-}
-
-/// Whether a line is about what was chosen. Of what was not captured a line may stand for all below it, and what cannot be
-/// compared is told rather than dropped.
-fn is_at(selection: &Selection, line: &ChangeLine) -> bool {
-    let left_out = match line {
-        ChangeLine::Change(change) => return selection.admits(&change.path),
-        ChangeLine::NotCaptured(left_out) => left_out.workspace_path.as_slice(),
-    };
-    let path = RepoPath::parse(left_out.strip_suffix(b"/").unwrap_or(left_out));
-    path.map_or(true, |path| selection.admits(&path) || selection.only.iter().any(|chosen| chosen.is_below(&path)))
 }

@@ -55,6 +55,7 @@ ends. For programs:
                    policy check, policy show, show, store compact, store prune,
                    store repair, store stat, update, verify, version, workspace
                    list
+  --format json    the same: report, which also knows markdown and sarif
   --jsonl          the same, one document of schema isobox.task/v1 a line, as
                    they are found: list
   --json-errors    errors on standard error, one document of schema
@@ -82,8 +83,8 @@ isobox reads these variables:
   XDG_CACHE_HOME    isobox/ in it holds what can be made again  [~/.cache]
   PATH              where bubblewrap is looked for; with `path_mode: inherited`
                     also where a workload's programs are
-  ISOBOX_PAGER      the pager for `diff`, `logs` and `show`; else PAGER, else
-                    less. An empty one, and cat, is none
+  ISOBOX_PAGER      the pager for `diff`, `logs`, `report` and `show`; else
+                    PAGER, else less. An empty one, and cat, is none
   ISOBOX_AUTO_COMPACT
                     0: no compaction of a store starts by itself
   NO_COLOR          no colours

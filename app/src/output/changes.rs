@@ -106,6 +106,16 @@ fn described(line: &ChangeLine) -> String {
     }
 }
 
+/// The name of a kind in documents.
+pub(crate) const fn kind(kind: ChangeKind) -> &'static str {
+    match kind {
+        ChangeKind::Added => "added",
+        ChangeKind::Deleted => "deleted",
+        ChangeKind::Modified => "modified",
+        ChangeKind::TypeChanged => "type_changed",
+    }
+}
+
 const fn letter(kind: ChangeKind) -> char {
     match kind {
         ChangeKind::Added => 'A',

@@ -6,7 +6,7 @@ use crate::output::record_json::{self, bytes};
 use crate::output::stdout::unwritten;
 use crate::use_case::report::report;
 use crate::use_case::select::Selected;
-use isobox_domain::change::{Change, ChangeKind, ChangeLine, Mode};
+use isobox_domain::change::{Change, ChangeLine, Mode};
 use isobox_domain::record::TaskRecord;
 use isobox_domain::report::{Finding, PromotionReport, RiskLevel, level_of};
 use isobox_ports::ObjectStore;
@@ -53,15 +53,15 @@ pub(crate) fn document(objects: &dyn ObjectStore, record: &TaskRecord) -> Result
     }))
 }
 
-fn levels(totals: &PromotionReport) -> Map<String, Value> {
+pub(crate) fn levels(totals: &PromotionReport) -> Map<String, Value> {
     totals.levels().into_iter().map(|(level, count)| (level.name().to_owned(), count.into())).collect()
 }
 
-fn categories(totals: &PromotionReport) -> Map<String, Value> {
+pub(crate) fn categories(totals: &PromotionReport) -> Map<String, Value> {
     totals.categories().map(|(category, count)| (category.name().to_owned(), count.into())).collect()
 }
 
-fn described(line: &ChangeLine, findings: &[Finding]) -> Value {
+pub(crate) fn described(line: &ChangeLine, findings: &[Finding]) -> Value {
     let level = level_of(findings).map(RiskLevel::name);
     let findings: Vec<Value> = findings.iter().map(found).collect();
     match line {
@@ -77,14 +77,18 @@ fn described(line: &ChangeLine, findings: &[Finding]) -> Value {
 }
 
 fn found(finding: &Finding) -> Value {
-    json!({ "category": finding.category.name(), "level": finding.level.name(), "note": finding.note })
+    let mut found = json!({ "category": finding.category.name(), "level": finding.level.name(), "note": finding.note });
+    if let Some(line) = finding.line {
+        found["line"] = line.into();
+    }
+    found
 }
 
 fn changed(change: &Change, level: Option<&str>, findings: Vec<Value>) -> Value {
     let after = change.after.as_ref();
     json!({
         "path": bytes(change.path.as_bytes()),
-        "change": kind(change.kind()),
+        "change": changes::kind(change.kind()),
         "mode_before": change.before.as_ref().map(|before| mode(before.mode)),
         "mode_after": after.map(|after| mode(after.mode)),
         "length": after.map(|after| after.content.length),
@@ -93,15 +97,6 @@ fn changed(change: &Change, level: Option<&str>, findings: Vec<Value>) -> Value 
         "level": level,
         "findings": findings,
     })
-}
-
-const fn kind(kind: ChangeKind) -> &'static str {
-    match kind {
-        ChangeKind::Added => "added",
-        ChangeKind::Deleted => "deleted",
-        ChangeKind::Modified => "modified",
-        ChangeKind::TypeChanged => "type_changed",
-    }
 }
 
 const fn mode(mode: Mode) -> &'static str {

@@ -32,6 +32,7 @@ mod promote_three_way;
 mod prune;
 mod redaction;
 mod repair;
+mod report;
 mod schema_checker;
 mod schemas;
 mod session_terminal;

@@ -17,7 +17,7 @@ fn the_list_and_every_record_are_described() {
     assert_eq!(bash.code, 0, "{bash:?}");
     assert_eq!(project.isobox(&["promote", "--yes", "@latest"]).code, 0);
     project.commit_all("Promoted");
-    tool(&project, "echo more >> README.md");
+    tool(&project, "echo AKIA0123456789ABCDEF >> README.md");
     assert_eq!(project.isobox(&["reject", "@latest", "--reason", "no"]).code, 0);
     project.isobox(&["tool", "--", "sh", "-c", "kill -9 $$"]);
     project.isobox(&["tool", "--", "no-such-command-18"]);
@@ -43,6 +43,7 @@ fn the_list_and_every_record_are_described() {
         assert_described("record", &shown);
         let diff = document(&project.isobox(&["diff", "--json", record]));
         assert_described("diff", &diff);
+        assert_described("report", &document(&project.isobox(&["report", "--format=json", record])));
         assert_eq!((&diff["files"], &diff["changes"]), (&shown["promotion_report"]["files"], &task["changes"]));
     }
     assert_described("workspaces", &document(&project.isobox(&["workspace", "list", "--json"])));

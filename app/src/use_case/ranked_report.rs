@@ -1,0 +1,173 @@
+//! The report of a Task Result with what its content gained and lost, the paths to look at first being first.
+//!
+//! One pass reads the Change Set and the patch side by side. Of a path it keeps a level, of a finding a few numbers: no
+//! path and no content. Then the Change Set is read once for each level.
+
+use crate::failure::{Failure, FailureKind};
+use crate::use_case::diff;
+use crate::use_case::report::{EachLine, link_target};
+use isobox_domain::change::{Change, ChangeLine};
+use isobox_domain::promotion::Selection;
+use isobox_domain::record::TaskRecord;
+use isobox_domain::report::{
+    ContentFinding, ExaminedPart, Finding, PatchScan, PromotionReport, RiskLevel, content_findings, findings, level_of,
+    link_content,
+};
+use isobox_ports::{Content, ObjectStore};
+use std::io::Read;
+
+/// How much of a patch is read at once, in bytes.
+const PIECE: usize = 64 << 10;
+
+/// Where a line of the Change Set stands in the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rank {
+    /// It was not asked for.
+    NotChosen,
+    /// This is its level; `None` where there is nothing to look at.
+    Level(Option<RiskLevel>),
+}
+
+/// A report that is ready to be told.
+#[derive(Debug)]
+pub(crate) struct RankedReport {
+    totals: PromotionReport,
+    ranks: Vec<Rank>,
+    /// What was found in content, each with the place of its line in the Change Set, in ascending order.
+    found: Vec<(usize, ContentFinding)>,
+}
+
+/// Looks at everything that `selection` admits.
+pub(crate) fn rank(
+    objects: &dyn ObjectStore,
+    record: &TaskRecord,
+    selection: &Selection,
+) -> Result<RankedReport, Failure> {
+    let mut patch = Patch::open(objects, record)?;
+    let mut report = RankedReport { totals: PromotionReport::default(), ranks: Vec::new(), found: Vec::new() };
+    diff::each_line(&diff::Ports { objects }, record, &mut |line| {
+        if !diff::is_at(selection, &line) {
+            report.ranks.push(Rank::NotChosen);
+            return Ok(());
+        }
+        let content = match &line {
+            ChangeLine::Change(change) => content_findings(change, patch.part_of(change)?),
+            ChangeLine::NotCaptured(_) => Vec::new(),
+        };
+        let target = link_content(&line).map(|content| link_target(objects, &content)).transpose()?;
+        let level = level_of(&report.totals.examine_content(&line, target.as_deref(), &content));
+        report.found.extend(content.into_iter().map(|found| (report.ranks.len(), found)));
+        report.ranks.push(Rank::Level(level));
+        Ok(())
+    })?;
+    Ok(report)
+}
+
+impl RankedReport {
+    /// The totals.
+    pub(crate) const fn totals(&self) -> &PromotionReport {
+        &self.totals
+    }
+
+    /// Hands every line that deserves a look to `each`: by level, the highest first, then in the order of their paths.
+    pub(crate) fn each_flagged(
+        &self,
+        objects: &dyn ObjectStore,
+        record: &TaskRecord,
+        each: EachLine<'_>,
+    ) -> Result<(), Failure> {
+        RiskLevel::ALL.into_iter().try_for_each(|level| self.each_of(Some(level), objects, record, each))
+    }
+
+    /// The same, and then every other line that was asked for.
+    pub(crate) fn each(
+        &self,
+        objects: &dyn ObjectStore,
+        record: &TaskRecord,
+        each: EachLine<'_>,
+    ) -> Result<(), Failure> {
+        self.each_flagged(objects, record, each)?;
+        self.each_of(None, objects, record, each)
+    }
+
+    fn each_of(
+        &self,
+        level: Option<RiskLevel>,
+        objects: &dyn ObjectStore,
+        record: &TaskRecord,
+        each: EachLine<'_>,
+    ) -> Result<(), Failure> {
+        let rank = Rank::Level(level);
+        if !self.ranks.contains(&rank) {
+            return Ok(());
+        }
+        let mut place = 0;
+        diff::each_line(&diff::Ports { objects }, record, &mut |line| {
+            let at = place;
+            place += 1;
+            if self.ranks.get(at) != Some(&rank) {
+                return Ok(());
+            }
+            each(&line, &self.findings(objects, at, &line)?)
+        })
+    }
+
+    fn findings(&self, objects: &dyn ObjectStore, at: usize, line: &ChangeLine) -> Result<Vec<Finding>, Failure> {
+        let first = self.found.partition_point(|(place, _)| *place < at);
+        let content: Vec<_> =
+            self.found[first..].iter().take_while(|(place, _)| *place == at).map(|(_, found)| *found).collect();
+        let target = link_content(line).map(|content| link_target(objects, &content)).transpose()?;
+        Ok(findings(line, target.as_deref(), &content))
+    }
+}
+
+/// The patch of a record, read beside its Change Set: both are in the order of their paths.
+struct Patch {
+    content: Option<Content>,
+    scan: PatchScan,
+    /// A part that was read before its line came.
+    ahead: Option<ExaminedPart>,
+    buffer: Vec<u8>,
+}
+
+impl Patch {
+    fn open(objects: &dyn ObjectStore, record: &TaskRecord) -> Result<Self, Failure> {
+        let gone = |id| Failure::new(FailureKind::Store, format!("the patch ({id}) is not in the task store"));
+        let open = |id| objects.open(&id)?.ok_or_else(|| gone(id).with_hint("it was pruned, or the store lost it"));
+        let content = record.artifacts.patch.map(|patch| open(patch.id)).transpose()?;
+        Ok(Self { content, scan: PatchScan::default(), ahead: None, buffer: vec![0; PIECE] })
+    }
+
+    fn part_of(&mut self, change: &Change) -> Result<Option<ExaminedPart>, Failure> {
+        loop {
+            let Some(part) = self.next_part()? else { return Ok(None) };
+            if part.path.as_slice() == change.path.as_bytes() {
+                return Ok(Some(part));
+            }
+            if part.path.as_slice() > change.path.as_bytes() {
+                self.ahead = Some(part);
+                return Ok(None);
+            }
+        }
+    }
+
+    fn next_part(&mut self) -> Result<Option<ExaminedPart>, Failure> {
+        if let Some(ahead) = self.ahead.take() {
+            return Ok(Some(ahead));
+        }
+        loop {
+            if let Some(part) = self.scan.next_part() {
+                return Ok(Some(part));
+            }
+            let Some(content) = &mut self.content else { return Ok(None) };
+            let unread = |error| Failure::new(FailureKind::Store, "read the patch").because(error);
+            match content.read(&mut self.buffer).map_err(unread)? {
+                0 => {
+                    self.content = None;
+                    self.scan.finish();
+                }
+                length => self.scan.push(&self.buffer[..length]),
+            }
+        }
+    }
+}
