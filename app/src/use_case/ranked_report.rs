@@ -135,7 +135,11 @@ impl Patch {
         let gone = |id| Failure::new(FailureKind::Store, format!("the patch ({id}) is not in the task store"));
         let open = |id| objects.open(&id)?.ok_or_else(|| gone(id).with_hint("it was pruned, or the store lost it"));
         let content = record.artifacts.patch.map(|patch| open(patch.id)).transpose()?;
-        Ok(Self { content, scan: PatchScan::default(), ahead: None, buffer: vec![0; PIECE] })
+        Ok(Self::of(content))
+    }
+
+    fn of(content: Option<Content>) -> Self {
+        Self { content, scan: PatchScan::default(), ahead: None, buffer: vec![0; PIECE] }
     }
 
     fn part_of(&mut self, change: &Change) -> Result<Option<ExaminedPart>, Failure> {
@@ -169,5 +173,33 @@ impl Patch {
                 length => self.scan.push(&self.buffer[..length]),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isobox_domain::change::{After, Mode};
+    use isobox_domain::content::{ContentId, ContentRef};
+    use isobox_domain::repo_path::RepoPath;
+
+    fn added(path: &str) -> Change {
+        let content = ContentRef { id: ContentId::new([1; 32]), length: 1 };
+        Change {
+            path: RepoPath::parse(path).expect("a path"),
+            before: None,
+            after: Some(After { mode: Mode::File, content, binary: false }),
+            renamed_from: None,
+            submodule: None,
+        }
+    }
+
+    #[test]
+    fn a_path_that_the_patch_leaves_out_takes_nothing_from_its_neighbours() {
+        let part = |path: &str| format!("diff --git a/{path} b/{path}\n@@ -0,0 +1,1 @@\n+x\n");
+        let patch = ["a", "c", "d"].map(part).concat().into_bytes();
+        let mut patch = Patch::of(Some(Box::new(std::io::Cursor::new(patch))));
+        let found = ["b", "c", "e"].map(|path| patch.part_of(&added(path)).expect("a patch").map(|part| part.path));
+        assert_eq!(found, [None, Some(b"c".to_vec()), None]);
     }
 }
