@@ -14,7 +14,7 @@ use std::io::{BufWriter, Write};
 
 /// Tells what deserves a look.
 pub(super) fn report(console: Console, arguments: &ReportArguments) -> Result<ExitCode, Failure> {
-    let selection = Selection { only: repo_paths::parse(&arguments.paths)?, except: Vec::new() };
+    let selection = Selection { only: repo_paths::parse(&arguments.paths)?, ..Selection::default() };
     let named = Named::find_to_show(console, &arguments.place, &arguments.task)?;
     let objects = named.store.objects();
     let report = rank(objects, &named.selected.record, &selection)?;
