@@ -20,8 +20,7 @@ const UNDO: &[u8] = b"undo";
 /// Keeps what a finished Promotion replaced, in place of what an earlier one did, and forgets its journal with that. Nothing is
 /// kept where that would take a copy: the working tree lies on another file system.
 pub(super) fn keep(home: &Dir, site: &Site) -> io::Result<()> {
-    let is_begun = home.stat(UNDO)?.is_some() && home.open_below(UNDO)?.stat(JOURNAL)?.is_none();
-    if !is_begun {
+    if !is_begun(home, site)? {
         home.remove_all(UNDO)?;
         make_own_dir(home, UNDO)?;
     }
@@ -36,6 +35,19 @@ pub(super) fn keep(home: &Dir, site: &Site) -> io::Result<()> {
     site.write_place(&undo)?;
     site.state.move_to(JOURNAL, &undo, JOURNAL)?;
     site.state.sync()
+}
+
+/// Whether what is kept is this Promotion's: a kill came while it was being kept. One that came while an earlier one's was
+/// being removed leaves some of that, also without its journal, while the stage has what this one replaced still.
+fn is_begun(home: &Dir, site: &Site) -> io::Result<bool> {
+    if home.stat(UNDO)?.is_none() {
+        return Ok(false);
+    }
+    let undo = home.open_below(UNDO)?;
+    if undo.stat(JOURNAL)?.is_some() {
+        return Ok(false);
+    }
+    Ok(undo.stat(OLD)?.is_none() || site.old.names()?.next().is_none())
 }
 
 /// The last Promotion into a working tree.

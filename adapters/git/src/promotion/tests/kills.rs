@@ -3,7 +3,8 @@
 use super::fixture::{Fixture, RECEIPT, apply, every_change, everything};
 use crate::GixRepository;
 use crate::fault::testing::{Child, asked, forget};
-use isobox_ports::{Route, TrustedRepository};
+use isobox_domain::git_oid::GitOid;
+use isobox_ports::{Landing, Route, TrustedRepository};
 use std::path::Path;
 
 /// Not a test: what a child of the tests below does before it is killed.
@@ -34,6 +35,18 @@ fn route(repository: &GixRepository, action: &str) -> Option<Route> {
     })
 }
 
+/// Takes the last Promotion back, as the use case does.
+fn take_back(fixture: &Fixture, route: &Route) {
+    let repository = fixture.repository();
+    let mut promotion = repository.begin_promotion().expect("the lock");
+    let (head, _) = repository.head().expect("a commit");
+    let parent = (*route == Route::Commit).then(|| fixture.git(&["rev-parse", "HEAD^"]));
+    let made = parent.map(|parent| GitOid::from_hex(parent.trim()).expect("a commit"));
+    let landing = Landing { route, made: made.as_ref(), head: Some(&head) };
+    promotion.take_back(landing, b"undone").expect("it is taken back");
+    promotion.finish().expect("it is finished");
+}
+
 /// Whether the child was killed.
 fn run_child(root: &Path, action: &str, step: u64) -> bool {
     Child { test: "promotion::tests::kills::child", root, action }.is_killed(step)
@@ -41,6 +54,9 @@ fn run_child(root: &Path, action: &str, step: u64) -> bool {
 
 fn each_step_is_killed(action: &str) {
     let (template, set) = everything();
+    // What is kept of an earlier Promotion goes when another one is kept: here, other contents under the same names.
+    template.promote(&set, &Route::Files).expect("it is promoted");
+    take_back(&template, &Route::Files);
     let state = |fixture: &Fixture| (fixture.tree(), fixture.references());
     let done = template.copy();
     done.promote(&set, &route(&done.repository(), action).expect("a route")).expect("it is promoted");
@@ -70,6 +86,10 @@ fn each_step_is_killed(action: &str) {
             }
         }
         fixture.assert_nothing_is_left();
+        if action != "branch" && state(&fixture) == after {
+            take_back(&fixture, &route(&fixture.repository(), action).expect("a route"));
+            assert_eq!(state(&fixture), before, "step {step}, taken back");
+        }
         if !is_killed {
             break;
         }
