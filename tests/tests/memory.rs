@@ -1,6 +1,7 @@
-//! Memory does not grow with what a workload prints.
+//! Memory does not grow with what a workload prints or leaves.
 
 use isobox_tests::{Project, User, isobox_program};
+use nix::sys::resource::{UsageWho, getrusage};
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
@@ -84,4 +85,24 @@ fn high_water_mark(process: &Path, program: &Path) -> Option<u64> {
     let status = fs::read_to_string(process.join("status")).ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
     line.split_whitespace().nth(1)?.parse().ok()
+}
+
+#[test]
+fn a_large_result_becomes_a_commit_and_a_file_for_git_in_constant_memory() {
+    let project = Project::initialised(User::Current);
+    let ran = project.isobox(&["tool", "--", "sh", "-c", "truncate -s 100M large; echo change >> README.md"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    // The first finds no object of it in the repository, the others do.
+    for (format, destination) in
+        [("git-bundle", "first"), ("commit", "-"), ("git-bundle", "b"), ("mbox", "m"), ("tar", "t")]
+    {
+        let written = match destination {
+            "-" => "-".to_owned(),
+            name => project.scratch().join(name).display().to_string(),
+        };
+        let exported = project.isobox(&["export", "--format", format, "@latest", &written]);
+        assert_eq!(exported.code, 0, "{format}: {exported:?}");
+    }
+    let peak = getrusage(UsageWho::RUSAGE_CHILDREN).expect("the usage of programs that ended").max_rss();
+    assert!(peak < MOST_KIB as i64, "{peak} KiB");
 }

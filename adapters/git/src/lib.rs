@@ -14,6 +14,7 @@ mod git_config;
 mod history;
 mod ignored;
 mod layers;
+mod loose;
 mod objects;
 mod oid;
 mod ownership;

@@ -107,7 +107,7 @@ fn export_aside(console: Console, asked: &Asked<'_>, named: &Named, format: Form
     let task = named.selected.record.task;
     match format {
         Format::Mbox => write_mail(&*made, named, destination.writer())?,
-        _ => made.write_bundle(&format!("refs/heads/{task}"), destination.writer())?,
+        _ => made.write_bundle(&format!("refs/heads/{task}"), destination.writer()).map_err(result_commit::refused)?,
     }
     destination.finish()?;
     tell_of_not_captured(console, asked, named);
@@ -117,7 +117,7 @@ fn export_aside(console: Console, asked: &Asked<'_>, named: &Named, format: Form
 
 fn write_mail(made: &dyn CommitAside, named: &Named, out: &mut dyn Write) -> Result<(), Failure> {
     let mut scan = Scan::default();
-    made.write_patch(&mut scan)?;
+    made.write_patch(&mut scan).map_err(result_commit::refused)?;
     let record = &named.selected.record;
     let message = said::message(record, named.selected.digest);
     let mail = Mail {
@@ -127,7 +127,7 @@ fn write_mail(made: &dyn CommitAside, named: &Named, out: &mut dyn Write) -> Res
         message: &String::from_utf8_lossy(&message),
         encoding: Encoding::of(&scan),
     };
-    mbox::write(out, &mail, |out| Ok(made.write_patch(out)?))
+    mbox::write(out, &mail, |out| made.write_patch(out).map_err(result_commit::refused))
 }
 
 fn export_tar(console: Console, asked: &Asked<'_>, named: &Named) -> Result<(), Failure> {

@@ -49,7 +49,7 @@ fn with_content<T>(ports: &Ports<'_>, selected: &Selected, make: &Make<'_, T>) -
 }
 
 /// What is refused here is no Promotion.
-fn refused(error: ApplyError) -> Failure {
+pub(crate) fn refused(error: ApplyError) -> Failure {
     Failure { kind: FailureKind::General, ..Failure::from(error) }
 }
 

@@ -208,6 +208,15 @@ fn what_has_no_result_to_export_is_told_with_what_to_do() {
 }
 
 #[test]
+fn a_file_that_no_patch_holds_is_told_rather_than_left_out_of_a_mail() {
+    let project = Project::initialised(User::Current);
+    let task = tool(&project, "truncate -s 257M large");
+    let (mail, written) = scratch(&project, "m");
+    assert_told(&export(&project, "mbox", &task, &written), 1, &["269484032 bytes of one file, large", "git-bundle"]);
+    assert!(!mail.exists());
+}
+
+#[test]
 fn uncommitted_changes_that_a_task_started_from_are_no_part_of_a_commit() {
     let project = Project::initialised(User::Current);
     project.write("README.md", "hello\nmine\n");

@@ -26,7 +26,7 @@ const MAX_TEXT_BYTES: u64 = 2 * 1024 * 1024;
 const MAX_TEXT_LINES: usize = 100_000;
 /// Longest content that is rendered as a literal, in bytes: `git apply` takes no patch over 1 GiB, and both sides and
 /// their encoding have to fit in.
-const MAX_LITERAL_BYTES: u64 = 256 * 1024 * 1024;
+pub(crate) const MAX_LITERAL_BYTES: u64 = 256 * 1024 * 1024;
 /// Git takes content for binary when a NUL byte is among its first 8,000 bytes.
 const BINARY_HEAD: usize = 8_000;
 

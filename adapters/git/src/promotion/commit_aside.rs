@@ -1,8 +1,9 @@
 //! A commit beside a repository: its objects lie in a directory of their own, which borrows those of the repository.
 
 use super::commit::{self, failure};
-use super::trouble::while_doing;
-use crate::patch::{self, Side};
+use super::trouble::{refused, while_doing};
+use crate::loose::LooseObject;
+use crate::patch::{self, MAX_LITERAL_BYTES, Side};
 use crate::workspace::pack;
 use crate::{oid, patch::Content};
 use gix::ObjectId;
@@ -13,6 +14,7 @@ use gix::objs::tree::{EntryKind, EntryMode};
 use gix::odb::Store;
 use gix::odb::store::init::Options;
 use isobox_domain::change::Mode;
+use isobox_domain::escape::Escaped;
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::quoted_name::quoted;
 use isobox_domain::repo_path::RepoPath;
@@ -76,7 +78,7 @@ impl GixCommitAside {
         Ok(objects)
     }
 
-    fn write_change(&self, change: &Change, out: &mut dyn Write) -> io::Result<()> {
+    fn write_change(&self, change: &Change, out: &mut dyn Write) -> Result<(), ApplyError> {
         let (before, after) = match change {
             Change::Addition { entry_mode, oid, .. } => (None, Some((*entry_mode, *oid))),
             Change::Deletion { entry_mode, oid, .. } => (Some((*entry_mode, *oid)), None),
@@ -84,14 +86,21 @@ impl GixCommitAside {
                 (Some((*previous_entry_mode, *previous_oid)), Some((*entry_mode, *oid)))
             }
         };
-        let blob = |(mode, oid): (EntryMode, ObjectId)| Some((mode_of(mode)?, Blob { git: &self.git, oid }));
+        let blob = |(mode, oid): (EntryMode, ObjectId)| Some((mode_of(mode)?, Blob { aside: self, oid }));
         let (mut before, mut after) = (before.and_then(blob), after.and_then(blob));
         if before.is_none() && after.is_none() {
             return Ok(());
         }
-        let path = RepoPath::parse(path_of(change)).map_err(io::Error::other)?;
-        let (before, after) = (side(before.as_mut())?, side(after.as_mut())?);
+        let reading = "read what the commit changed";
+        let path = RepoPath::parse(path_of(change)).map_err(io::Error::other).map_err(while_doing(reading))?;
+        let before = side(before.as_mut()).map_err(while_doing(reading))?;
+        let after = side(after.as_mut()).map_err(while_doing(reading))?;
+        let longest = [&before, &after].into_iter().flatten().map(|side| side.length).max().unwrap_or(0);
+        if longest > MAX_LITERAL_BYTES {
+            return Err(too_large(path.as_bytes(), longest));
+        }
         patch::render(out, self.git.object_hash(), &path, before, after)
+            .map_err(while_doing("write the patch of the commit"))
     }
 }
 
@@ -107,7 +116,7 @@ impl CommitAside for GixCommitAside {
     fn write_patch(&self, out: &mut dyn Write) -> Result<(), ApplyError> {
         let changes = self.changes().map_err(|e| failure("compare the commit with its parent", e.into()))?;
         let mut each = changes.iter();
-        each.try_for_each(|change| self.write_change(change, out)).map_err(while_doing("write the patch of the commit"))
+        each.try_for_each(|change| self.write_change(change, out))
     }
 
     fn write_bundle(&self, reference: &str, out: &mut dyn Write) -> Result<(), ApplyError> {
@@ -143,21 +152,42 @@ fn beside(git: &gix::Repository, directory: &Path) -> io::Result<gix::Repository
 
 /// A blob that is read anew each time.
 struct Blob<'a> {
-    git: &'a gix::Repository,
+    aside: &'a GixCommitAside,
     oid: ObjectId,
+}
+
+impl Blob<'_> {
+    fn loose(&self) -> io::Result<Option<LooseObject>> {
+        LooseObject::find(&self.aside.git, &self.oid)
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        match self.loose()? {
+            Some(object) => Ok(object.length),
+            None => Ok(self.aside.git.find_header(self.oid).map_err(io::Error::other)?.size()),
+        }
+    }
 }
 
 impl Content for Blob<'_> {
     fn open(&mut self) -> io::Result<Box<dyn Read + '_>> {
-        let object = self.git.find_object(self.oid).map_err(io::Error::other)?;
+        if let Some(object) = self.loose()? {
+            return Ok(Box::new(object));
+        }
+        let object = self.aside.git.find_object(self.oid).map_err(io::Error::other)?;
         Ok(Box::new(io::Cursor::new(object.detach().data)))
     }
 }
 
 fn side<'a>(blob: Option<&'a mut (Mode, Blob<'_>)>) -> io::Result<Option<Side<'a>>> {
     let Some((mode, content)) = blob else { return Ok(None) };
-    let header = content.git.find_header(content.oid).map_err(io::Error::other)?;
-    Ok(Some(Side { mode: *mode, length: header.size(), content, commit: None }))
+    let length = content.length()?;
+    Ok(Some(Side { mode: *mode, length, content, commit: None }))
+}
+
+fn too_large(path: &[u8], length: u64) -> ApplyError {
+    let reason = format!("a patch cannot tell {length} bytes of one file, {}", Escaped(path));
+    refused(reason, "export it with --format git-bundle, which holds files of any size")
 }
 
 fn path_of(change: &Change) -> &[u8] {

@@ -4,6 +4,7 @@
 //! fastest level. Deltas are never written: their bases may be objects that do not belong into the Workspace. The
 //! bytes are those of gitformat-pack(5), pack version 2 and index version 2.
 
+use crate::loose::LooseObject;
 use crate::objects::ObjectReader;
 use gix::ObjectId;
 use gix::odb::pack::Find;
@@ -11,7 +12,7 @@ use gix::odb::pack::data::entry::Header;
 use gix::zlib::stream::deflate::{Compress, FlushCompress};
 use gix::zlib::{Compression, Status};
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -56,14 +57,24 @@ fn write_objects<W: Write>(
         let repository = reader.next().map_err(gix::Error::from_error)?;
         match whole_entry(repository, oid, &mut buffer)? {
             Some(entry) => pack.write(&entry).map_err(gix::Error::from_error)?,
-            None => {
-                let object = repository.find_object(*oid)?;
-                pack.compress(object.kind, &object.data).map_err(gix::Error::from_error)?;
-            }
+            None => compress(&mut pack, repository, oid)?,
         }
         packed.push(Packed { oid: *oid, crc32: pack.crc32(), offset });
     }
     Ok((packed, pack.finish()?))
+}
+
+/// Compresses an object anew, as a stream where it is loose.
+fn compress<W: Write>(pack: &mut PackWriter<W>, repository: &gix::Repository, oid: &ObjectId) -> gix::Result<()> {
+    let loose = LooseObject::find(repository, oid).map_err(gix::Error::from_error)?;
+    let written = match loose {
+        Some(mut object) => pack.compress(object.kind, object.length, &mut object),
+        None => {
+            let object = repository.find_object(*oid)?;
+            pack.compress(object.kind, object.data.len() as u64, &mut object.data.as_slice())
+        }
+    };
+    written.map_err(gix::Error::from_error)
 }
 
 /// The bytes of an object that lies whole, not as a delta, in a pack of the source.
@@ -82,6 +93,7 @@ struct PackWriter<W: Write> {
     crc32: crc32fast::Hasher,
     offset: u64,
     compressor: Compress,
+    input: Vec<u8>,
     buffer: Vec<u8>,
 }
 
@@ -93,6 +105,7 @@ impl<W: Write> PackWriter<W> {
             crc32: crc32fast::Hasher::new(),
             offset: 0,
             compressor: Compress::new(Compression::BEST_SPEED),
+            input: vec![0; 64 << 10],
             buffer: vec![0; 64 << 10],
         };
         let objects = u32::try_from(objects).map_err(gix::Error::from_error)?;
@@ -119,22 +132,31 @@ impl<W: Write> PackWriter<W> {
         self.out.write_all(bytes)
     }
 
-    /// Writes an object's header and its compressed content.
-    fn compress(&mut self, kind: gix::objs::Kind, content: &[u8]) -> io::Result<()> {
-        self.write(&object_header(kind, content.len()))?;
+    /// Writes an object's header and its compressed content, `length` bytes.
+    fn compress(&mut self, kind: gix::objs::Kind, length: u64, content: &mut dyn Read) -> io::Result<()> {
+        self.write(&object_header(kind, length))?;
         self.compressor.reset();
-        let mut buffer = std::mem::take(&mut self.buffer);
+        let (mut input, mut buffer) = (std::mem::take(&mut self.input), std::mem::take(&mut self.buffer));
+        let (mut filled, mut taken, mut flush) = (0, 0, FlushCompress::None);
         loop {
-            let (consumed, produced) = (self.compressor.total_in() as usize, self.compressor.total_out());
-            let status = self.compressor.compress(&content[consumed..], &mut buffer, FlushCompress::Finish);
+            if taken == filled && matches!(flush, FlushCompress::None) {
+                (filled, taken) = (content.read(&mut input)?, 0);
+                flush = if filled == 0 { FlushCompress::Finish } else { FlushCompress::None };
+            }
+            let (consumed, produced) = (self.compressor.total_in(), self.compressor.total_out());
+            let status = self.compressor.compress(&input[taken..filled], &mut buffer, flush);
             let status = status.map_err(io::Error::other)?;
+            taken += (self.compressor.total_in() - consumed) as usize;
             self.write(&buffer[..(self.compressor.total_out() - produced) as usize])?;
             if matches!(status, Status::StreamEnd) {
                 break;
             }
         }
-        self.buffer = buffer;
-        Ok(())
+        (self.input, self.buffer) = (input, buffer);
+        match self.compressor.total_in() == length {
+            true => Ok(()),
+            false => Err(crate::fields::invalid("an object is not as long as it says")),
+        }
     }
 
     /// Ends the pack: its hash.
@@ -146,7 +168,7 @@ impl<W: Write> PackWriter<W> {
 }
 
 /// Three bits of kind, then the size: four bits in the first byte, seven in each further one.
-fn object_header(kind: gix::objs::Kind, size: usize) -> Vec<u8> {
+fn object_header(kind: gix::objs::Kind, size: u64) -> Vec<u8> {
     let kind = match kind {
         gix::objs::Kind::Commit => 1,
         gix::objs::Kind::Tree => 2,
