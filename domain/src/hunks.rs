@@ -5,6 +5,8 @@
 
 mod parse;
 
+pub(crate) use parse::ranges;
+
 use std::ops::Range;
 
 /// What a line of a section does.

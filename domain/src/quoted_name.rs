@@ -61,6 +61,16 @@ fn escaped(rest: &mut std::slice::Iter<'_, u8>) -> Option<u8> {
     })
 }
 
+/// The path of the two names `a/…` and `b/…` that the header of a patch's part has, after `diff --git `. `None` where they are
+/// two paths, as of a rename: isobox writes none of those.
+pub fn named_twice(names: &[u8]) -> Option<Vec<u8>> {
+    // Both names are the same, so that a blank in them is none that is between them.
+    let (old, new) = names.split_at(names.len() / 2);
+    let (old, new) = (unquoted(old)?, unquoted(new.strip_prefix(b" ")?)?);
+    let (old, new) = (old.strip_prefix(b"a/")?, new.strip_prefix(b"b/")?);
+    (old == new).then(|| old.to_vec())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! The parts of a patch that are about chosen paths, as it passes by.
 
-use isobox_domain::quoted_name::unquoted;
+use isobox_domain::quoted_name::named_twice;
 use std::io::{self, Write};
 
 /// What a part begins with, of any program that makes patches. No other line does: content begins with a blank or a sign, and
@@ -97,12 +97,7 @@ fn line_end(bytes: &[u8]) -> usize {
 
 /// The path that a header is about. One that has two is of another program than isobox.
 pub(crate) fn path_of(header: &[u8]) -> Option<Vec<u8>> {
-    let names = header.strip_prefix(HEADER)?.strip_suffix(b"\n")?;
-    // Both names are the same, so that a blank in them is none that is between them.
-    let (old, new) = names.split_at(names.len() / 2);
-    let (old, new) = (unquoted(old)?, unquoted(new.strip_prefix(b" ")?)?);
-    let (old, new) = (old.strip_prefix(b"a/")?, new.strip_prefix(b"b/")?);
-    (old == new).then(|| old.to_vec())
+    named_twice(header.strip_prefix(HEADER)?.strip_suffix(b"\n")?)
 }
 
 #[cfg(test)]

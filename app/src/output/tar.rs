@@ -2,6 +2,7 @@
 //! for it, ustar alone.
 
 use isobox_domain::change::Mode;
+use isobox_domain::report::MAX_LINK_TARGET_BYTES;
 use std::io::{self, Read, Write};
 
 const BLOCK_BYTES: usize = 512;
@@ -37,7 +38,7 @@ impl<'a> TarWriter<'a> {
     pub(crate) fn write(&mut self, path: &[u8], mode: Mode, length: u64, content: &mut dyn Read) -> io::Result<()> {
         if mode == Mode::Symlink {
             let mut target = Vec::new();
-            content.read_to_end(&mut target)?;
+            content.take(MAX_LINK_TARGET_BYTES).read_to_end(&mut target)?;
             return self.begin(&Entry { kind: b'2', bits: 0o777, path, target: &target, length: 0 });
         }
         let bits = if mode == Mode::Executable { 0o755 } else { 0o644 };

@@ -26,8 +26,9 @@ fn take_line<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
 }
 
 fn section(rest: &mut &[u8]) -> Option<Section> {
-    let [(old_start, mut old), (new_start, mut new)] = ranges(take_line(rest))?;
+    let [(old_start, old), (new_start, new)] = ranges(take_line(rest))?;
     let start = (before(old_start, old)?, before(new_start, new)?);
+    let (mut old, mut new) = (old as usize, new as usize);
     let mut lines: Vec<Line> = Vec::new();
     while old > 0 || new > 0 {
         let line = line(rest)?;
@@ -55,22 +56,21 @@ fn line(rest: &mut &[u8]) -> Option<Line> {
     Some(Line { sign, text })
 }
 
-/// `@@ -1,2 +3,4 @@`, whatever comes behind.
-fn ranges(header: &[u8]) -> Option<[(usize, usize); 2]> {
+/// The first line and the number of lines of the old file, and of the new one: `@@ -1,2 +3,4 @@`, whatever comes behind.
+pub(crate) fn ranges(header: &[u8]) -> Option<[(u32, u32); 2]> {
     let header = std::str::from_utf8(header.strip_prefix(b"@@ -")?.split(|&byte| byte == b'@').next()?).ok()?;
     let (old, new) = header.trim_end().split_once(" +")?;
     Some([range(old)?, range(new)?])
 }
 
-fn range(text: &str) -> Option<(usize, usize)> {
+fn range(text: &str) -> Option<(u32, u32)> {
     let (start, length) = text.split_once(',').unwrap_or((text, "1"));
-    let number = |text: &str| text.parse::<u32>().ok().map(|number| number as usize);
-    Some((number(start)?, number(length)?))
+    Some((start.parse().ok()?, length.parse().ok()?))
 }
 
 /// How many lines come before a range.
-fn before(start: usize, length: usize) -> Option<usize> {
-    if length == 0 { Some(start) } else { start.checked_sub(1) }
+fn before(start: u32, length: u32) -> Option<usize> {
+    Some(if length == 0 { start } else { start.checked_sub(1)? } as usize)
 }
 
 fn hunks(lines: &[Line]) -> Vec<Range<usize>> {

@@ -3,7 +3,8 @@
 use super::content::{ContentFinding, ContentScan, Side};
 use super::marks::Piece;
 use crate::change::{After, Change, Mode};
-use crate::quoted_name::unquoted;
+use crate::hunks;
+use crate::quoted_name::named_twice;
 use std::collections::VecDeque;
 
 /// How much of a line is looked at at once, in bytes: about twice as much as a header takes whose path is as long as one can
@@ -130,15 +131,15 @@ impl PatchScan {
     fn header(&mut self, line: &[u8]) {
         if let Some(names) = line.strip_prefix(HEADER) {
             self.begin_part(names);
-        } else if let Some(ranges) = line.strip_prefix(b"@@ ") {
-            self.hunk = Hunk::parse(ranges).unwrap_or_default();
+        } else if line.starts_with(b"@@ ") {
+            self.hunk = Hunk::parse(line).unwrap_or_default();
         } else if line.starts_with(b"GIT binary patch") || line.starts_with(b"Binary files ") {
             self.is_text = false;
         }
     }
 
     fn begin_part(&mut self, names: &[u8]) {
-        let path = path_of(names);
+        let path = named_twice(names);
         // What becomes another kind of thing is one part that deletes and one that adds.
         if self.part.as_ref().is_some_and(|(before, _)| Some(before) == path.as_ref()) {
             return;
@@ -160,16 +161,9 @@ impl PatchScan {
 }
 
 impl Hunk {
-    /// Parses `-1,2 +3,4 @@`.
-    fn parse(ranges: &[u8]) -> Option<Self> {
-        let text = std::str::from_utf8(ranges).ok()?;
-        let mut words = text.split(' ');
-        let (old, new) = (words.next()?.strip_prefix('-')?, words.next()?.strip_prefix('+')?);
-        let range = |range: &str| {
-            let (start, length) = range.split_once(',').unwrap_or((range, "1"));
-            Some((start.parse().ok()?, length.parse().ok()?))
-        };
-        let ((old_number, old_left), (new_number, new_left)) = (range(old)?, range(new)?);
+    /// Of the ranges that `@@` begins.
+    fn parse(header: &[u8]) -> Option<Self> {
+        let [(old_number, old_left), (new_number, new_left)] = hunks::ranges(header)?;
         Some(Self { old_number, old_left, new_number, new_left })
     }
 
@@ -188,13 +182,4 @@ impl Hunk {
             self.new_left = self.new_left.saturating_sub(1);
         }
     }
-}
-
-/// The path that a header is about; `None` for one that has two, which isobox does not write.
-fn path_of(names: &[u8]) -> Option<Vec<u8>> {
-    // Both names are the same, so that a blank in them is none that is between them.
-    let (old, new) = names.split_at(names.len() / 2);
-    let (old, new) = (unquoted(old)?, unquoted(new.strip_prefix(b" ")?)?);
-    let (old, new) = (old.strip_prefix(b"a/")?, new.strip_prefix(b"b/")?);
-    (old == new).then(|| old.to_vec())
 }
