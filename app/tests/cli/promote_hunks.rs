@@ -3,6 +3,7 @@
 use crate::support::{assert_told, document, tool};
 use isobox_tests::{Outcome, Project, User, outcome};
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 /// Four hunks in three sections, the last of which takes the line feed at the end away.
@@ -107,6 +108,20 @@ fn what_went_to_a_branch_or_was_taken_away_is_not_expected_in_the_working_tree()
     let rest = project.isobox(&["promote", "--yes", &task]);
     assert_eq!(rest.code, 0, "{rest:?}");
     assert_eq!(project.read("lines"), numbers().replace("\n40\n", "\nforty"));
+}
+
+#[test]
+fn the_mode_of_a_file_comes_with_the_first_of_its_hunks() {
+    let (project, task) = project(&format!("{EDIT}; chmod +x lines"));
+    let is_executable = || {
+        let metadata = std::fs::metadata(project.repository().join("lines")).expect("a file");
+        metadata.permissions().mode() & 0o111 == 0o111
+    };
+    assert_eq!(choose(&project, &[], &task, "nyn").code, 0);
+    assert!(is_executable());
+    let rest = project.isobox(&["promote", "--yes", &task]);
+    assert_eq!(rest.code, 0, "{rest:?}");
+    assert!(is_executable() && project.read("lines").ends_with("\nforty"));
 }
 
 #[test]
