@@ -70,9 +70,22 @@ impl RepoPath {
         Self::parse([&self.0, b"/".as_slice(), name].concat())
     }
 
+    /// The path and the directories that it lies below, as bytes: `a/b/c`, `a/b`, `a`.
+    pub fn and_its_directories(&self) -> impl Iterator<Item = &[u8]> {
+        let is_parent = |at: &usize| self.0[*at] == b'/';
+        let parents = (0..self.0.len()).rev().filter(is_parent).map(|at| &self.0[..at]);
+        std::iter::once(&*self.0).chain(parents)
+    }
+
     /// Whether `self` lies below the directory `other` (a path does not lie below itself).
     pub fn is_below(&self, other: &Self) -> bool {
         self.0.strip_prefix(&*other.0).is_some_and(|rest| rest.starts_with(b"/"))
+    }
+}
+
+impl std::borrow::Borrow<[u8]> for RepoPath {
+    fn borrow(&self) -> &[u8] {
+        &self.0
     }
 }
 
@@ -128,5 +141,12 @@ mod tests {
             assert_eq!(RepoPath::parse(path), Err(why));
         }
         assert_eq!(RepoPath::parse(vec![b'a'; MAX_PATH_BYTES + 1]), Err(TooLong));
+    }
+
+    #[test]
+    fn a_path_lies_below_each_of_its_directories() {
+        let path = RepoPath::parse("a/b c/d").expect("a path");
+        let names: Vec<&[u8]> = path.and_its_directories().collect();
+        assert_eq!(names, [b"a/b c/d".as_slice(), b"a/b c", b"a"]);
     }
 }

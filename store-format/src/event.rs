@@ -6,6 +6,7 @@ use isobox_domain::event::{Confirmation, Destination, Event, EventKind, Merged, 
 use isobox_domain::promotion::{ChosenHunks, Selection};
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::task_id::TaskId;
+use std::collections::BTreeSet;
 
 const KIND: &str = "isobox.event";
 /// The schema number of an event that says where a Promotion went, what part it brought, that it was a merge, or that it was
@@ -213,8 +214,8 @@ fn decode_number(decoder: &mut Decoder<'_>) -> Result<u32, DecodeError> {
     }
 }
 
-fn decode_paths(decoder: &mut Decoder<'_>) -> Result<Vec<RepoPath>, DecodeError> {
-    decoder.list(Decoder::path)
+fn decode_paths(decoder: &mut Decoder<'_>) -> Result<BTreeSet<RepoPath>, DecodeError> {
+    Ok(decoder.list(Decoder::path)?.into_iter().collect())
 }
 
 fn decode_destination(map: &mut MapDecoder<'_, '_>) -> Result<Destination, DecodeError> {

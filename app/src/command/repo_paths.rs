@@ -3,11 +3,12 @@
 use crate::failure::{Failure, FailureKind};
 use isobox_domain::escape::Escaped;
 use isobox_domain::repo_path::RepoPath;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
 /// Paths as the report prints them, from the root of the repository. A directory may be typed with its slash.
-pub(super) fn parse(typed: &[OsString]) -> Result<Vec<RepoPath>, Failure> {
+pub(super) fn parse(typed: &[OsString]) -> Result<BTreeSet<RepoPath>, Failure> {
     let parse = |typed: &OsString| {
         let bytes = typed.as_bytes();
         let bytes = bytes.strip_prefix(b"./").unwrap_or(bytes);

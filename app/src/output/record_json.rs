@@ -19,6 +19,7 @@ use isobox_domain::repo_path::RepoPath;
 use isobox_domain::timings::Timings;
 use isobox_domain::v1::ORIGIN_EXTENSION;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 
 /// Version of the document's fields.
 const SCHEMA_VERSION: &str = "v2";
@@ -327,7 +328,7 @@ fn promoted_document(event: &Event, promoted: &Promoted) -> Value {
 }
 
 fn part_document(Selection { only, except, hunks }: &Selection) -> Value {
-    let paths = |paths: &[RepoPath]| paths.iter().map(|path| bytes(path.as_bytes())).collect::<Vec<_>>();
+    let paths = |paths: &BTreeSet<RepoPath>| paths.iter().map(|path| bytes(path.as_bytes())).collect::<Vec<_>>();
     let mut document = json!({ "only": paths(only), "except": paths(except) });
     if !hunks.is_empty() {
         let hunks =

@@ -91,7 +91,7 @@ const PART: Extent = Extent { paths: 1, left: 1 };
 
 /// A plan for a part of the result.
 fn part() -> PromotionPlan {
-    let only = vec![crate::repo_path::RepoPath::parse("a").expect("a path")];
+    let only = [crate::repo_path::RepoPath::parse("a").expect("a path")].into();
     let selection = Selection { only, ..Selection::default() };
     let (record, wish) = (record(), Wish { selection, ..wish() });
     PromotionPlan::make(&Candidate { record: &record, id: ID, events: &[] }, &target(), &wish).expect("a plan")

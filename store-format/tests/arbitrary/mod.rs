@@ -338,7 +338,7 @@ pub(crate) fn record() -> impl Strategy<Value = TaskRecord> {
 }
 
 fn selection() -> impl Strategy<Value = Selection> {
-    let paths = || vec(path(), 0..3);
+    let paths = || btree_set(path(), 0..3);
     let hunks = || btree_map(path(), btree_set(any::<u32>(), 1..4), 0..3);
     (paths(), paths(), hunks())
         .prop_map(|(only, except, hunks)| {

@@ -4,6 +4,7 @@ use super::{TASK, id, path, time};
 use isobox_domain::event::{Confirmation, Destination, Event, EventKind, Promoted};
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::promotion::{ChosenHunks, Selection};
+use std::collections::BTreeSet;
 
 pub(crate) fn promoted() -> Event {
     Event {
@@ -29,7 +30,7 @@ pub(crate) fn promoted_in_part() -> Event {
     let mut event = promoted();
     if let EventKind::Promoted(promoted) = &mut event.kind {
         promoted.paths = 2;
-        let (only, except) = (vec![path(b"src")], vec![path(b"src/generated")]);
+        let (only, except) = ([path(b"src")].into(), [path(b"src/generated")].into());
         promoted.part = Some(Box::new(Selection { only, except, hunks: Vec::new() }));
         promoted.destination = Destination::Branch { made: GitOid::Sha1([0x23; 20]), name: b"refs/heads/try".to_vec() };
     }
@@ -43,8 +44,8 @@ pub(crate) fn promoted_in_hunks() -> Event {
         let hunks = vec![ChosenHunks { path: path(b"src/main.rs"), numbers: vec![0, 2, 300] }];
         promoted.paths = 2;
         promoted.part = Some(Box::new(Selection {
-            only: vec![path(b"src/lib.rs"), path(b"src/main.rs")],
-            except: Vec::new(),
+            only: BTreeSet::from([path(b"src/lib.rs"), path(b"src/main.rs")]),
+            except: BTreeSet::new(),
             hunks,
         }));
     }

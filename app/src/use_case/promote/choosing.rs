@@ -89,10 +89,10 @@ fn ask(
 /// What was answered so far.
 #[derive(Default)]
 struct Choice {
-    taken: Vec<RepoPath>,
+    taken: BTreeSet<RepoPath>,
     hunks: Vec<ChosenHunks>,
     /// Paths below one that is taken, which its name would stand for.
-    left_below: Vec<RepoPath>,
+    left_below: BTreeSet<RepoPath>,
     has_left: bool,
     is_over: bool,
 }
@@ -103,13 +103,13 @@ impl Choice {
         match answered.taken {
             Taken::Nothing => {
                 self.has_left = true;
-                if self.taken.iter().any(|taken| path.is_below(taken)) {
-                    self.left_below.push(path);
+                if path.and_its_directories().any(|name| self.taken.contains(name)) {
+                    self.left_below.insert(path);
                 }
             }
-            Taken::All => self.taken.push(path),
+            Taken::All => drop(self.taken.insert(path)),
             Taken::Hunks(numbers) => {
-                self.taken.push(path.clone());
+                self.taken.insert(path.clone());
                 self.hunks.push(ChosenHunks { path, numbers: numbers.into_iter().collect() });
             }
         }
@@ -140,12 +140,12 @@ mod tests {
         for (name, taken) in answers {
             choice.note(path(name), Answered { taken: taken.clone(), is_last: false });
         }
-        choice.selection(&Selection { except: vec![path("z")], ..Selection::default() })
+        choice.selection(&Selection { except: BTreeSet::from([path("z")]), ..Selection::default() })
     }
 
     #[test]
     fn who_takes_everything_has_chosen_what_was_asked_for() {
-        let asked = Selection { except: vec![path("z")], ..Selection::default() };
+        let asked = Selection { except: BTreeSet::from([path("z")]), ..Selection::default() };
         assert_eq!(chosen(&[("a", Taken::All), ("b", Taken::All)]), Some(asked));
         assert_eq!(chosen(&[("a", Taken::Nothing)]), None);
     }
@@ -153,7 +153,10 @@ mod tests {
     #[test]
     fn what_was_left_below_what_was_taken_is_left() {
         let selection = chosen(&[("a", Taken::All), ("a/b", Taken::Nothing), ("c", Taken::Nothing)]).unwrap();
-        assert_eq!(selection, Selection { only: vec![path("a")], except: vec![path("a/b")], hunks: Vec::new() });
+        assert_eq!(
+            selection,
+            Selection { only: BTreeSet::from([path("a")]), except: BTreeSet::from([path("a/b")]), hunks: Vec::new() }
+        );
         assert!(selection.admits(&path("a")) && !selection.admits(&path("a/b")) && !selection.admits(&path("c")));
     }
 }

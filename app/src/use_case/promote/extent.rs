@@ -3,9 +3,11 @@
 use super::pieces::Pieces;
 use crate::failure::{Failure, FailureKind};
 use isobox_domain::change::{Change, ChangeLine, ChangeSetRef};
+use isobox_domain::escape::Escaped;
 use isobox_domain::promotion::{Chosen, Extent, PromotionPlan, PromotionRefusal};
 use isobox_domain::repo_path::RepoPath;
 use isobox_ports::{Cause, ChangeLines, ObjectStore};
+use std::collections::BTreeSet;
 use std::iter::Peekable;
 
 /// The lines of `change_set` that are brought across, as they are.
@@ -32,17 +34,21 @@ pub(super) fn extent(
     chosen: &Chosen,
 ) -> Result<Result<Extent, PromotionRefusal>, Failure> {
     let mut extent = Extent::default();
-    let mut unmatched: Vec<&RepoPath> = chosen.selection.only.iter().chain(&chosen.selection.except).collect();
+    let selection = &chosen.selection;
+    let mut unmatched: BTreeSet<&[u8]> =
+        selection.only.iter().chain(&selection.except).map(RepoPath::as_bytes).collect();
     for line in objects.changes(change_set)? {
         let ChangeLine::Change(change) = line.map_err(unreadable)? else { continue };
-        unmatched.retain(|name| *name != &change.path && !change.path.is_below(name));
+        for name in change.path.and_its_directories() {
+            unmatched.remove(name);
+        }
         let (path, is_chosen) = (&change.path, chosen.admits(&change.path));
-        let is_whole = is_chosen && chosen.selection.hunks_of(path).is_none();
+        let is_whole = is_chosen && selection.hunks_of(path).is_none();
         extent.paths += u64::from(is_chosen);
         extent.left += u64::from(!is_whole && !chosen.was_brought(path));
     }
     Ok(match (unmatched.first(), extent.paths) {
-        (Some(name), _) => Err(PromotionRefusal::NotChanged { path: name.to_string() }),
+        (Some(name), _) => Err(PromotionRefusal::NotChanged { path: Escaped(name).to_string() }),
         (None, 0) => Err(PromotionRefusal::NothingChosen),
         (None, _) => Ok(extent),
     })
