@@ -4,6 +4,7 @@
 
 mod category;
 mod content;
+mod dependency;
 mod level;
 mod link;
 mod marks;
@@ -12,6 +13,7 @@ mod patch;
 
 pub use category::RiskCategory;
 pub use content::ContentFinding;
+pub use dependency::{Dependencies, DependencyChange, DependencyChanges, DependencyKey, Manifest};
 pub use level::RiskLevel;
 pub use patch::{ExaminedPart, PatchScan, content_findings};
 
@@ -36,11 +38,13 @@ pub struct Finding {
     pub line: Option<u32>,
     /// What the category alone does not say, escaped for people.
     pub note: Option<String>,
+    /// What became of the dependencies, if it is about a manifest that was compared with what it was.
+    pub dependencies: Option<DependencyChanges>,
 }
 
 impl Finding {
     fn plain(category: RiskCategory) -> Self {
-        Self { category, level: category.level(), line: None, note: None }
+        Self { category, level: category.level(), line: None, note: None, dependencies: None }
     }
 
     fn noted(category: RiskCategory, note: impl Into<String>) -> Self {

@@ -9,12 +9,13 @@ use std::process::Command;
 const LONGEST_FILE: usize = 500;
 
 /// The arrows: a crate, and the crates of the workspace that it may use.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("isobox-domain", &[]),
     ("isobox-ports", &["isobox-domain"]),
     ("isobox-store-format", &["isobox-domain"]),
     ("isobox-git", &["isobox-domain", "isobox-ports", "isobox-removal"]),
     ("isobox-host", &["isobox-domain", "isobox-ports", "isobox-removal"]),
+    ("isobox-manifest", &["isobox-domain", "isobox-ports"]),
     ("isobox-release", &["isobox-domain", "isobox-ports"]),
     ("isobox-removal", &[]),
     ("isobox-sandbox", &["isobox-domain", "isobox-ports", "isobox-removal"]),
@@ -26,6 +27,7 @@ const ARROWS: [(&str, &[&str]); 11] = [
             "isobox-domain",
             "isobox-git",
             "isobox-host",
+            "isobox-manifest",
             "isobox-ports",
             "isobox-release",
             "isobox-sandbox",
@@ -37,13 +39,14 @@ const ARROWS: [(&str, &[&str]); 11] = [
 ];
 
 /// Each heavy dependency has one home.
-const HOMES: [(&str, &[&str]); 12] = [
+const HOMES: [(&str, &[&str]); 13] = [
     ("gix", &["isobox-git"]),
     ("landlock", &["isobox-sandbox"]),
     ("seccompiler", &["isobox-sandbox"]),
     ("granit-parser", &["isobox-host"]),
     ("clap", &["isobox"]),
-    ("serde_json", &["isobox", "isobox-release", "isobox-v1"]),
+    ("serde_json", &["isobox", "isobox-manifest", "isobox-release", "isobox-v1"]),
+    ("toml", &["isobox-manifest"]),
     ("ureq", &["isobox-release"]),
     ("rustls", &["isobox-release"]),
     ("minisign-verify", &["isobox-release"]),

@@ -16,8 +16,8 @@ use std::io::{BufWriter, Write};
 pub(super) fn report(console: Console, arguments: &ReportArguments) -> Result<ExitCode, Failure> {
     let selection = Selection { only: repo_paths::parse(&arguments.paths)?, ..Selection::default() };
     let named = Named::find_to_show(console, &arguments.place, &arguments.task)?;
-    let objects = named.store.objects();
-    let report = rank(objects, &named.selected.record, &selection)?;
+    let ports = named.store.report_ports();
+    let report = rank(ports.objects, &named.selected.record, &selection)?;
     let summary = report.totals().summary();
     if arguments.format == ReportFormat::Text && summary.changed() + summary.not_captured == 0 {
         tell_of_nothing(console, &named.selected.record, "changed nothing there", &arguments.place);
@@ -27,7 +27,7 @@ pub(super) fn report(console: Console, arguments: &ReportArguments) -> Result<Ex
         ReportFormat::Text => stdout::for_reading(console.paging)?,
         _ => Box::new(BufWriter::new(stdout::for_content()?)),
     };
-    let told = Told { objects, selected: &named.selected, report: &report };
+    let told = Told { ports, selected: &named.selected, report: &report };
     match arguments.format {
         ReportFormat::Text => told::text::write(&mut out, &told),
         ReportFormat::Json => told::json::write(&mut out, &told),

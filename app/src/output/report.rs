@@ -6,16 +6,15 @@ pub(crate) mod sarif;
 pub(crate) mod text;
 
 use crate::failure::Failure;
-use crate::use_case::ranked_report::RankedReport;
+use crate::use_case::ranked_report::{Ports, RankedReport};
 use crate::use_case::report::EachLine;
 use crate::use_case::select::Selected;
 use isobox_domain::report::PromotionReport;
-use isobox_ports::ObjectStore;
 
 /// A report, and where its lines are read from.
 #[derive(Clone, Copy)]
 pub(crate) struct Told<'a> {
-    pub(crate) objects: &'a dyn ObjectStore,
+    pub(crate) ports: Ports<'a>,
     pub(crate) selected: &'a Selected,
     pub(crate) report: &'a RankedReport,
 }
@@ -26,7 +25,7 @@ impl Told<'_> {
     }
 
     fn each_flagged(&self, each: EachLine<'_>) -> Result<(), Failure> {
-        self.report.each_flagged(self.objects, &self.selected.record, each)
+        self.report.each_flagged(&self.ports, &self.selected.record, each)
     }
 
     /// How many lines have nothing to look at.

@@ -8,7 +8,7 @@ use crate::use_case::report::report;
 use crate::use_case::select::Selected;
 use isobox_domain::change::{Change, ChangeLine, Mode};
 use isobox_domain::record::TaskRecord;
-use isobox_domain::report::{Finding, PromotionReport, RiskLevel, level_of};
+use isobox_domain::report::{DependencyChange, Finding, PromotionReport, RiskLevel, level_of};
 use isobox_ports::ObjectStore;
 use serde_json::{Map, Value, json};
 use std::io::Write;
@@ -81,7 +81,14 @@ fn found(finding: &Finding) -> Value {
     if let Some(line) = finding.line {
         found["line"] = line.into();
     }
+    if let Some(dependencies) = &finding.dependencies {
+        found["dependencies"] = dependencies.known().iter().map(dependency).collect();
+    }
     found
+}
+
+fn dependency(DependencyChange { key, before, after }: &DependencyChange) -> Value {
+    json!({ "name": key.name, "group": key.group, "before": before, "after": after })
 }
 
 fn changed(change: &Change, level: Option<&str>, findings: Vec<Value>) -> Value {

@@ -3,7 +3,6 @@
 mod choosing;
 mod extent;
 mod meeting;
-mod patch_reader;
 mod pieces;
 mod planning;
 

@@ -1,9 +1,11 @@
 //! The report of a Task Result with what its content gained and lost, the paths to look at first being first.
 //!
 //! One pass reads the Change Set and the patch side by side. Of a path it keeps a level, of a finding a few numbers: no
-//! path and no content. Then the Change Set is read once for each level.
+//! path and no content. Then the Change Set is read once for each level, and beside it the patch where a manifest is to be compared
+//! with what it was.
 
 use crate::failure::{Failure, FailureKind};
+use crate::use_case::dependencies::Comparison;
 use crate::use_case::diff;
 use crate::use_case::report::{EachLine, link_target};
 use isobox_domain::change::{Change, ChangeLine};
@@ -13,11 +15,18 @@ use isobox_domain::report::{
     ContentFinding, ExaminedPart, Finding, PatchScan, PromotionReport, RiskLevel, content_findings, findings, level_of,
     link_content,
 };
-use isobox_ports::{Content, ObjectStore};
+use isobox_ports::{Content, Manifests, ObjectStore};
 use std::io::Read;
 
 /// How much of a patch is read at once, in bytes.
 const PIECE: usize = 64 << 10;
+
+/// What a report is read from.
+#[derive(Clone, Copy)]
+pub(crate) struct Ports<'a> {
+    pub(crate) objects: &'a dyn ObjectStore,
+    pub(crate) manifests: &'a dyn Manifests,
+}
 
 /// Where a line of the Change Set stands in the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,28 +81,23 @@ impl RankedReport {
     /// Hands every line that deserves a look to `each`: by level, the highest first, then in the order of their paths.
     pub(crate) fn each_flagged(
         &self,
-        objects: &dyn ObjectStore,
+        ports: &Ports<'_>,
         record: &TaskRecord,
         each: EachLine<'_>,
     ) -> Result<(), Failure> {
-        RiskLevel::ALL.into_iter().try_for_each(|level| self.each_of(Some(level), objects, record, each))
+        RiskLevel::ALL.into_iter().try_for_each(|level| self.each_of(Some(level), ports, record, each))
     }
 
     /// The same, and then every other line that was asked for.
-    pub(crate) fn each(
-        &self,
-        objects: &dyn ObjectStore,
-        record: &TaskRecord,
-        each: EachLine<'_>,
-    ) -> Result<(), Failure> {
-        self.each_flagged(objects, record, each)?;
-        self.each_of(None, objects, record, each)
+    pub(crate) fn each(&self, ports: &Ports<'_>, record: &TaskRecord, each: EachLine<'_>) -> Result<(), Failure> {
+        self.each_flagged(ports, record, each)?;
+        self.each_of(None, ports, record, each)
     }
 
     fn each_of(
         &self,
         level: Option<RiskLevel>,
-        objects: &dyn ObjectStore,
+        ports: &Ports<'_>,
         record: &TaskRecord,
         each: EachLine<'_>,
     ) -> Result<(), Failure> {
@@ -101,6 +105,8 @@ impl RankedReport {
         if !self.ranks.contains(&rank) {
             return Ok(());
         }
+        let Ports { objects, manifests } = *ports;
+        let mut dependencies = Comparison::new(objects, manifests, record);
         let mut place = 0;
         diff::each_line(&diff::Ports { objects }, record, &mut |line| {
             let at = place;
@@ -108,7 +114,8 @@ impl RankedReport {
             if self.ranks.get(at) != Some(&rank) {
                 return Ok(());
             }
-            each(&line, &self.findings(objects, at, &line)?)
+            let findings = dependencies.complete(&line, self.findings(objects, at, &line)?)?;
+            each(&line, &findings)
         })
     }
 

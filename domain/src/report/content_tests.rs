@@ -137,7 +137,13 @@ fn a_note_has_nothing_of_the_content() {
     let content = parts(&patch("a", &[], &["x", TOKEN, TOKEN]), 9).remove(0).findings;
     let told = findings(&line, None, &content);
     let note = "a key of GitHub, line 2, 2 in all".to_owned();
-    let expected = Finding { category: SecretContent, level: RiskLevel::High, line: Some(2), note: Some(note) };
+    let expected = Finding {
+        category: SecretContent,
+        level: RiskLevel::High,
+        line: Some(2),
+        note: Some(note),
+        dependencies: None,
+    };
     assert_eq!(told, [expected]);
 }
 

@@ -122,7 +122,7 @@ fn what_the_workload_hid_is_flagged() {
     let note = "rule `*.log` in .gitignore was added by the workload".to_owned();
     assert_eq!(
         PromotionReport::default().examine(&hidden(RuleOrigin::Workload), None),
-        [Finding { category: HidingRule, level: RiskLevel::High, line: None, note: Some(note) }]
+        [Finding { category: HidingRule, level: RiskLevel::High, line: None, note: Some(note), dependencies: None }]
     );
     assert_eq!(categories_of(&hidden(RuleOrigin::Commit), None), []);
     let nested = NotCaptured { workspace_path: b"n".to_vec(), reason: NotCapturedReason::NestedRepository };

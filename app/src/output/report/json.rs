@@ -29,7 +29,7 @@ pub(crate) fn write(out: &mut dyn Write, told: &Told<'_>) -> Result<(), Failure>
     .to_string();
     write!(out, "{},\"files\":[", head.strip_suffix("}").unwrap_or(&head)).map_err(unwritten)?;
     let mut comma = "";
-    told.report.each(told.objects, record, &mut |line, findings| {
+    told.report.each(&told.ports, record, &mut |line, findings| {
         write!(out, "{comma}\n{}", described(line, findings)).map_err(unwritten)?;
         comma = ",";
         Ok(())

@@ -1,10 +1,11 @@
 //! Which changed paths and hunks a person takes, one after the other.
 
-use super::pieces::{self, Splittable};
+use super::pieces::{Splittable, splittable};
 use super::planning::{Planned, plan};
 use super::{Ports, PromotionRequest};
 use crate::failure::{Failure, FailureKind};
 use crate::output::text;
+use crate::use_case::sides::patch;
 use isobox_domain::change::{Change, ChangeLine};
 use isobox_domain::hunks::Hunks;
 use isobox_domain::promotion::{ChosenHunks, Selection};
@@ -49,7 +50,7 @@ pub(crate) fn choose(
         failure.while_doing(format!("cannot promote {}", text::attempt(&request.record, Standing::Newest)))
     };
     let Planned { plan, .. } = plan(ports, request).map_err(refused)?;
-    let mut patch = pieces::patch(ports.objects, &request.record)?;
+    let mut patch = patch(ports.objects, &request.record)?;
     let mut choice = Choice::default();
     for line in ports.objects.changes(&plan.change_set)? {
         let line = line.map_err(|cause| crate::use_case::diff::unreadable(&request.record, cause))?;
@@ -60,7 +61,7 @@ pub(crate) fn choose(
         let answered = match choice.is_over {
             true => Answered { taken: Taken::Nothing, is_last: true },
             false => {
-                let file = pieces::splittable(ports.objects, &mut patch, &change)?;
+                let file = splittable(ports.objects, &mut patch, &change)?;
                 ask(chooser, &change, file.as_ref(), &plan.chosen.hunks_brought(&change.path))?
             }
         };

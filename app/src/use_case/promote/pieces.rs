@@ -1,22 +1,20 @@
 //! Files of which some hunks are brought across: as earlier Promotions left them, and as this one does.
 
-use super::patch_reader::PatchReader;
 use super::{Ports, PromotionRequest};
 use crate::failure::{Failure, FailureKind};
 use crate::use_case::diff::unreadable;
-use isobox_domain::change::{After, Before, Change, ChangeLine, ChangeSetRef, Mode};
+use crate::use_case::patch_reader::PatchReader;
+use crate::use_case::sides::{Sides, patch, sides};
+use isobox_domain::change::{After, Before, Change, ChangeLine, ChangeSetRef};
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::hunks::Hunks;
 use isobox_domain::promotion::{Chosen, Meeting, Way, Wish};
-use isobox_domain::record::TaskRecord;
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::Cleanliness;
 use isobox_ports::{ChangeLines, Content, ObjectStore, StoreError, TrustedRepository};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io::{Cursor, Read};
+use std::io::Cursor;
 
-/// Longest file that has hunks, in bytes: the longest text that patches show line by line.
-const LONGEST_TEXT: u64 = 2 << 20;
 /// How much of files in pieces is held in memory, in bytes.
 const ROOM: usize = 16 << 20;
 
@@ -147,35 +145,18 @@ impl Splittable {
     }
 }
 
-/// The patch of a record, for reading.
-pub(super) fn patch(objects: &dyn ObjectStore, record: &TaskRecord) -> Result<PatchReader, Failure> {
-    let content: Content = match &record.artifacts.patch {
-        Some(patch) => objects.open(&patch.id)?.ok_or_else(|| gone(&patch.id))?,
-        None => Box::new(std::io::empty()),
-    };
-    Ok(PatchReader::new(content))
-}
-
-/// The hunks of a change, if it is one of a text whose patch leads from what was there to what is.
+/// The hunks of a change, if it is one of a text that was there and is there.
 pub(super) fn splittable(
     objects: &dyn ObjectStore,
     patch: &mut PatchReader,
     change: &Change,
 ) -> Result<Option<Splittable>, Failure> {
-    let is_file = |mode| matches!(mode, Mode::File | Mode::Executable);
-    let (Some(before), Some(after)) = (&change.before, &change.after) else { return Ok(None) };
-    if !is_file(before.mode) || !is_file(after.mode) || after.binary || after.content.length > LONGEST_TEXT {
+    if change.before.is_none() || change.after.is_none() {
         return Ok(None);
     }
-    let Some(part) = patch.find(&change.path)? else { return Ok(None) };
-    let Some(hunks) = Hunks::parse(&part) else { return Ok(None) };
+    let Some(Sides { part, hunks, after, .. }) = sides(objects, patch, change)? else { return Ok(None) };
     let header = part[..beginning(&part)].to_vec();
-    let file = Splittable { hunks, header, after: read(objects, &after.content)? };
-    // A patch that another program made is for reading: what it says is not believed.
-    let is_right = file.with(&BTreeSet::new()).is_some_and(|content| {
-        before.content.is_some_and(|before| before.id.as_bytes() == blake3::hash(&content).as_bytes())
-    });
-    Ok(is_right.then_some(file))
+    Ok(Some(Splittable { hunks, header, after }))
 }
 
 /// Whether the changes meet the commit that the Task started from, whatever was brought since. A merge looks for itself.
@@ -186,18 +167,6 @@ fn is_on_start(wish: &Wish) -> bool {
 /// Where the first hunk begins.
 fn beginning(part: &[u8]) -> usize {
     part.windows(4).position(|bytes| bytes == b"\n@@ ").map_or(part.len(), |end| end + 1)
-}
-
-fn read(objects: &dyn ObjectStore, content: &ContentRef) -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
-    let opened = objects.open(&content.id)?.ok_or_else(|| gone(&content.id))?;
-    let unread = |error| Failure::new(FailureKind::Store, format!("read object {}", content.id)).because(error);
-    opened.take(content.length).read_to_end(&mut bytes).map_err(unread)?;
-    Ok(bytes)
-}
-
-fn gone(id: &ContentId) -> Failure {
-    Failure::new(FailureKind::Store, format!("object {id} is not in the task store"))
 }
 
 fn no_such_hunk(path: &RepoPath) -> Failure {
@@ -229,6 +198,7 @@ impl ObjectStore for WithPieces<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use isobox_domain::change::Mode;
     use isobox_domain::git_oid::GitOid;
 
     const PATCH: &str = "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-one\n+1\n two\n";

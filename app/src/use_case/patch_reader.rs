@@ -10,7 +10,7 @@ use std::io::{self, BufRead, BufReader, Read};
 const LONGEST: usize = 8 << 20;
 
 /// A patch whose parts are read once, in the order of their paths.
-pub(super) struct PatchReader {
+pub(crate) struct PatchReader {
     patch: BufReader<Content>,
     /// The header of the next part.
     header: Vec<u8>,
@@ -18,13 +18,13 @@ pub(super) struct PatchReader {
 }
 
 impl PatchReader {
-    pub(super) fn new(patch: Content) -> Self {
+    pub(crate) fn new(patch: Content) -> Self {
         Self { patch: BufReader::new(patch), header: Vec::new(), is_within_line: false }
     }
 
     /// The part about `path`, header and all. `None`: there is none that can be read or is not too long, or a later path was
     /// asked for before.
-    pub(super) fn find(&mut self, path: &RepoPath) -> Result<Option<Vec<u8>>, Failure> {
+    pub(crate) fn find(&mut self, path: &RepoPath) -> Result<Option<Vec<u8>>, Failure> {
         let unread = |error: io::Error| Failure::new(FailureKind::Store, "read the patch of the task").because(error);
         if self.header.is_empty() {
             self.part().map_err(unread)?;

@@ -1,0 +1,80 @@
+//! A changed text as it was and as it is: what it was is in no record, and is made of what it is and the record's patch.
+
+use super::patch_reader::PatchReader;
+use crate::failure::{Failure, FailureKind};
+use isobox_domain::change::{Change, Mode};
+use isobox_domain::content::{ContentId, ContentRef};
+use isobox_domain::hunks::Hunks;
+use isobox_domain::record::TaskRecord;
+use isobox_ports::{Content, ObjectStore};
+use std::io::Read;
+
+/// Longest text, in bytes: the longest that patches show line by line.
+const LONGEST_TEXT: u64 = 2 << 20;
+
+/// A changed text.
+pub(crate) struct Sides {
+    /// Its part of the patch.
+    pub(crate) part: Vec<u8>,
+    /// What is in it.
+    pub(crate) hunks: Hunks,
+    /// What it was; empty if it was not there.
+    pub(crate) before: Vec<u8>,
+    /// What it is; empty if it is no more.
+    pub(crate) after: Vec<u8>,
+}
+
+/// Both sides of `change`, if it is one of a text whose patch leads from what was there to what is.
+///
+/// A patch that another program made is for reading: what it says is not believed.
+pub(crate) fn sides(
+    objects: &dyn ObjectStore,
+    patch: &mut PatchReader,
+    change: &Change,
+) -> Result<Option<Sides>, Failure> {
+    if !is_text(change) {
+        return Ok(None);
+    }
+    let Some(part) = patch.find(&change.path)? else { return Ok(None) };
+    let Some(hunks) = Hunks::parse(&part) else { return Ok(None) };
+    let after = match &change.after {
+        Some(after) => read(objects, &after.content)?,
+        None => Vec::new(),
+    };
+    let Some(before) = hunks.taken(&after, &|_| false) else { return Ok(None) };
+    let is_right = match &change.before {
+        Some(known) => known.content.is_some_and(|known| known.id.as_bytes() == blake3::hash(&before).as_bytes()),
+        None => before.is_empty(),
+    };
+    Ok(is_right.then_some(Sides { part, hunks, before, after }))
+}
+
+fn is_text(change: &Change) -> bool {
+    let is_file = |mode| matches!(mode, Mode::File | Mode::Executable);
+    let is_text_now = change
+        .after
+        .as_ref()
+        .is_none_or(|after| is_file(after.mode) && !after.binary && after.content.length <= LONGEST_TEXT);
+    is_text_now && change.before.as_ref().is_none_or(|before| is_file(before.mode))
+}
+
+/// The patch of a record, for reading.
+pub(crate) fn patch(objects: &dyn ObjectStore, record: &TaskRecord) -> Result<PatchReader, Failure> {
+    let content: Content = match &record.artifacts.patch {
+        Some(patch) => objects.open(&patch.id)?.ok_or_else(|| gone(&patch.id))?,
+        None => Box::new(std::io::empty()),
+    };
+    Ok(PatchReader::new(content))
+}
+
+fn read(objects: &dyn ObjectStore, content: &ContentRef) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let opened = objects.open(&content.id)?.ok_or_else(|| gone(&content.id))?;
+    let unread = |error| Failure::new(FailureKind::Store, format!("read object {}", content.id)).because(error);
+    opened.take(content.length).read_to_end(&mut bytes).map_err(unread)?;
+    Ok(bytes)
+}
+
+fn gone(id: &ContentId) -> Failure {
+    Failure::new(FailureKind::Store, format!("object {id} is not in the task store"))
+}
