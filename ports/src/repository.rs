@@ -215,7 +215,8 @@ pub trait Promotion {
     fn last(&mut self) -> Result<Option<Vec<u8>>, ApplyError>;
 
     /// Takes that Promotion back, all of it or nothing, provided that every path is as it left it: an `apply` of the opposite.
-    /// For a route with a commit, HEAD goes to `made`.
+    /// For `Commit`, HEAD goes to `made`. For `Branch`, the branch is removed if it names `made` and is checked out nowhere; one
+    /// that is not there any more is as good as removed.
     fn take_back(&mut self, landing: Landing<'_>, receipt: &[u8]) -> Result<Applied, ApplyError>;
 
     /// Forgets the Promotion's journal, once its event is durable. What it replaced is kept for `take_back` where that can be,

@@ -16,6 +16,7 @@ pub(crate) enum ActCommand {
     /// Take the last promotion back, if its files are as it left them
     ///
     /// It is the last one into this working tree, whichever task it was of: what it replaced is kept until the next one.
+    /// A branch that it made is removed, if nothing was committed on it since.
     #[command(after_help = "Examples:\n  isobox undo\n  isobox undo --source /path/to/project")]
     Undo(UndoArguments),
     /// End a running task from another terminal; what it did until then is recorded

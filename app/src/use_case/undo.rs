@@ -34,7 +34,9 @@ fn undo_last(ports: &Ports<'_>, clock: &dyn Clock) -> Result<Undone, Failure> {
     if !standing_promotions(&events).last().is_some_and(is_last) {
         return Err(refused("the last promotion into this repository does not stand any more"));
     }
-    check_head(ports, &promoted)?;
+    if !matches!(promoted.destination, Destination::Branch { .. }) {
+        check_head(ports, &promoted)?;
+    }
     let event = Event {
         task: receipt.event.task,
         subject: receipt.event.subject,
@@ -43,13 +45,17 @@ fn undo_last(ports: &Ports<'_>, clock: &dyn Clock) -> Result<Undone, Failure> {
         kind: EventKind::Undone,
     };
     let note = Receipt { records_directory: receipt.records_directory, event: event.clone() }.encode()?;
+    let branch;
     let landing = match &promoted.destination {
         Destination::WorkingTree => Landing::without_commit(&Route::Files),
         Destination::Index => Landing::without_commit(&Route::Index),
         Destination::Commit { made } => {
             Landing { route: &Route::Commit, made: Some(&promoted.commit), head: Some(made) }
         }
-        Destination::Branch { .. } => return Err(is_a_branch(&promoted)),
+        Destination::Branch { name, made } => {
+            branch = Route::Branch { name: name.clone(), parent: promoted.commit };
+            Landing { route: &branch, made: Some(made), head: None }
+        }
     };
     promotion.take_back(landing, &note)?;
     if let Err(error) = records.append(&event) {
@@ -83,12 +89,6 @@ fn check_head(ports: &Ports<'_>, promoted: &Promoted) -> Result<(), Failure> {
     let message = format!("HEAD is at {}, and the promotion left it at {}", source.commit.short(), expected.short());
     let hint = "what was committed since is undone with `git revert`";
     is_there.then_some(()).ok_or_else(|| refused(&message).with_hint(hint))
-}
-
-fn is_a_branch(promoted: &Promoted) -> Failure {
-    let Destination::Branch { name, .. } = &promoted.destination else { return refused("it went into a branch") };
-    let name = isobox_domain::escape::Escaped(name.strip_prefix(b"refs/heads/").unwrap_or(name)).to_string();
-    refused("it went into a branch of its own").with_hint(format!("`git branch -D {name}` removes the branch"))
 }
 
 fn refused(message: &str) -> Failure {

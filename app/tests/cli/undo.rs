@@ -75,3 +75,49 @@ fn a_part_that_is_taken_back_waits_again() {
     let rest = project.isobox(&["promote", "--yes", &task]);
     assert!(rest.code == 0 && rest.stdout.contains("README.md") && !rest.stdout.contains("src/a"), "{rest:?}");
 }
+
+/// A project whose Task was promoted onto the branch `try/it`.
+fn on_a_branch() -> (Project, String) {
+    let (project, task) = project();
+    assert_eq!(project.isobox(&["promote", "--yes", "--branch", "try/it", &task]).code, 0);
+    (project, task)
+}
+
+#[test]
+fn a_branch_that_a_promotion_made_is_removed_whatever_the_working_tree_is_like() {
+    let (project, task) = on_a_branch();
+    let references = project.git(&["for-each-ref"]);
+    project.write("README.md", "mine\n");
+    project.git(&["commit", "-q", "--allow-empty", "-m", "HEAD went on"]);
+    assert_told(&project.isobox(&["undo"]), 0, &["undid the promotion of", &task]);
+    assert!(references.contains("refs/heads/try/it"), "{references}");
+    assert!(!project.git(&["for-each-ref"]).contains("try/it"));
+    assert!(!project.repository().join(".git/logs/refs/heads/try/it").exists());
+    assert_eq!((project.read("README.md").as_str(), state(&project, &task).as_str()), ("mine\n", "not_promoted"));
+    assert_told(&project.isobox(&["undo"]), 4, &["no promotion into this working tree"]);
+    assert_eq!(project.isobox(&["promote", "--yes", "--branch", "try/it", &task]).code, 0);
+    project.git(&["branch", "-q", "-D", "try/it"]);
+    assert_told(&project.isobox(&["undo"]), 0, &["undid the promotion of", &task]);
+    project.git(&["fsck", "--strict"]);
+}
+
+#[test]
+fn a_branch_that_somebody_uses_is_left_alone() {
+    let (project, task) = on_a_branch();
+    let at = |project: &Project| project.git(&["rev-parse", "try/it"]);
+    let made = at(&project);
+    let refused = |words: &[&str]| {
+        assert_told(&project.isobox(&["undo"]), 4, words);
+        assert_eq!(state(&project, &task), "promoted");
+    };
+    project.git(&["worktree", "add", "-q", "../elsewhere", "try/it"]);
+    refused(&["branch try/it is checked out"]);
+    project.git(&["worktree", "remove", "../elsewhere"]);
+    project.git(&["pack-refs", "--all"]);
+    refused(&["branch try/it is a packed reference", "git branch -D"]);
+    assert_eq!(at(&project), made);
+    project.git(&["update-ref", "refs/heads/try/it", "HEAD"]);
+    refused(&["branch try/it is at", "the promotion left it at"]);
+    assert_eq!(at(&project), project.git(&["rev-parse", "HEAD"]));
+    assert!(!project.repository().join(".git/refs/heads/try/it.lock").exists());
+}

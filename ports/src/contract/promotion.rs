@@ -70,6 +70,7 @@ const CASES: &[(&str, Case)] = &[
     ("conflicts_are_listed_ten_at_most_with_a_count", conflicts_are_counted),
     ("what_was_promoted_last_is_taken_back", is_taken_back),
     ("a_commit_that_is_taken_back_leaves_head_where_it_was", commit_is_taken_back),
+    ("a_branch_that_is_taken_back_is_gone_unless_it_was_moved", branch_is_taken_back),
     ("what_was_touched_since_is_not_taken_back", touched_is_not_taken_back),
     ("content_that_is_not_in_the_store_changes_nothing", lost_content_changes_nothing),
     ("one_at_a_time_holds_the_lock_until_it_is_dropped", one_holds_the_lock),
@@ -284,6 +285,25 @@ fn is_taken_back(fixture: &dyn PromotionFixture) -> Result<(), Failed> {
 
 fn commit_is_taken_back(fixture: &dyn PromotionFixture) -> Result<(), Failed> {
     back_and_forth(fixture, &Route::Commit)
+}
+
+fn branch_is_taken_back(fixture: &dyn PromotionFixture) -> Result<(), Failed> {
+    let (files, source) = (fixture.files(), fixture.repository().source()?);
+    let route = &branch(fixture, TRY)?;
+    let made = land(fixture, route)?;
+    let mut promotion = fixture.repository().begin_promotion()?;
+    let elsewhere = Landing { route, made: Some(&source.commit), head: None };
+    assert!(matches!(promotion.take_back(elsewhere, b"undone"), Err(ApplyError::Refused { .. })));
+    assert!(fixture.branch(TRY).is_some());
+    for _ in 0..2 {
+        promotion.take_back(Landing { route, made: Some(&made), head: None }, b"undone")?;
+        promotion.finish()?;
+        assert_eq!((fixture.branch(TRY), promotion.last()?), (None, Some(b"undone".to_vec())), "gone, or gone before");
+    }
+    drop(promotion);
+    assert_eq!((fixture.files(), fixture.repository().source()?), (files, source));
+    land(fixture, route)?;
+    Ok(())
 }
 
 fn touched_is_not_taken_back(fixture: &dyn PromotionFixture) -> Result<(), Failed> {

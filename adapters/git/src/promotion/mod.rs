@@ -166,8 +166,14 @@ impl Promotion for GixPromotion<'_> {
             trouble::refused("nothing is kept of a promotion into this working tree", "use git to go back")
         })?;
         let git = self.repository.gix();
-        let mut prepared = self.prepared(&git, landing)?;
-        if let Some(moved) = &mut prepared.moved {
+        let mut prepared = match (landing.route, landing.made) {
+            (Route::Branch { name, .. }, Some(made)) => {
+                let moved = reference::removal_of_branch(&git, name, made)?;
+                Prepared { has_files: false, has_index: false, moved }
+            }
+            _ => self.prepared(&git, landing)?,
+        };
+        if let (Route::Commit, Some(moved)) = (landing.route, &mut prepared.moved) {
             let head = self.head()?;
             moved.log = commit::log_of(&git, &head, "isobox undo")?;
         }

@@ -1,4 +1,5 @@
-//! The reference that names a Promotion's commit: HEAD's branch, HEAD itself, or a branch that is made.
+//! The reference that names a Promotion's commit: HEAD's branch, HEAD itself, or a branch that is made, and removed to take
+//! the Promotion back.
 //!
 //! As with the index, Git's own lock is taken before the point of no return, holding what the reference is to be; after
 //! it, renaming the lock is all that is left to do.
@@ -14,7 +15,7 @@ use gix::bstr::{BStr, ByteSlice};
 use isobox_domain::escape::Escaped;
 use isobox_domain::git_oid::GitOid;
 use isobox_ports::ApplyError;
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::FileExt;
 
 const MAGIC: &[u8] = b"ISOBOX-REFERENCE 1";
@@ -22,6 +23,7 @@ const LOCK: &[u8] = b".lock";
 const MAX_NOTE_BYTES: u64 = 64 * 1024;
 const HEAD: &[u8] = b"HEAD";
 const BRANCHES: &[u8] = b"refs/heads/";
+const PACKED: &[u8] = b"packed-refs";
 const LOGS: &[u8] = b"logs";
 
 /// A reference that is moved, as its note in the stage says: a line each.
@@ -31,7 +33,7 @@ pub(super) struct Move {
     pub(super) name: Vec<u8>,
     /// What it names before, in hexadecimal digits; all zeros: it is not there.
     pub(super) old: String,
-    /// What it names after.
+    /// What it names after; all zeros: it is removed.
     pub(super) new: String,
     /// Who moves it, when and why, as a log of references says so; empty where none is kept.
     pub(super) log: Vec<u8>,
@@ -66,6 +68,11 @@ impl Move {
         let base = if self.name == HEAD { &site.git_dir } else { &site.common_dir };
         let (above, name) = super::paths::split(&self.name);
         Ok((base.open_below(above)?, name.to_vec()))
+    }
+
+    /// Whether the reference is removed.
+    fn is_removal(&self) -> bool {
+        self.new.bytes().all(|digit| digit == b'0')
     }
 
     fn content(&self) -> Vec<u8> {
@@ -106,6 +113,39 @@ pub(super) fn of_branch(name: &[u8], new: &GitOid) -> Move {
     Move { name: name.to_vec(), old: "0".repeat(new.len()), new, log: Vec::new(), is_head: false }
 }
 
+/// What a branch that a Promotion made at `made` is removed by; `None`: somebody removed it already.
+pub(super) fn removal_of_branch(git: &gix::Repository, name: &[u8], made: &GitOid) -> Result<Option<Move>, ApplyError> {
+    let shown = Escaped(name.strip_prefix(BRANCHES).unwrap_or(name));
+    let made = made.to_string();
+    let removal = Move { name: name.to_vec(), new: "0".repeat(made.len()), old: made, log: Vec::new(), is_head: false };
+    let Some(found) = current(git, &removal)? else { return Ok(None) };
+    if found != removal.old {
+        let reason = format!("branch {shown} is at {found}, and the promotion left it at {}", removal.old);
+        return Err(refused(
+            reason,
+            "what was committed on it since is yours; `git branch -D` removes the branch with it",
+        ));
+    }
+    if is_checked_out(git, name).map_err(failure)? {
+        return Err(refused(format!("branch {shown} is checked out"), "check out another branch, then undo again"));
+    }
+    Ok(Some(removal))
+}
+
+/// Whether HEAD of a working tree of the repository names it.
+fn is_checked_out(git: &gix::Repository, name: &[u8]) -> Result<bool, isobox_ports::Cause> {
+    let names = |git: &gix::Repository| git.head_name().map(|head| head.is_some_and(|head| head.as_bstr() == name));
+    if names(git)? || names(&git.main_repo()?)? {
+        return Ok(true);
+    }
+    for tree in git.worktrees()? {
+        if names(&tree.into_repo_with_possibly_inaccessible_worktree()?)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Looks whether a branch can be made.
 pub(super) fn check_free(git: &gix::Repository, name: &[u8]) -> Result<(), ApplyError> {
     let shown = Escaped(name.strip_prefix(BRANCHES).unwrap_or(name));
@@ -142,11 +182,31 @@ pub(super) fn take(git: &gix::Repository, site: &Site, moved: &Move) -> Result<(
         let reason = format!("{} was moved while the promotion was in progress", Escaped(&moved.name));
         return Err(refused(reason, "look at the promotion again, then confirm it"));
     }
+    if moved.is_removal() {
+        return check_loose(site, moved);
+    }
     if dir.stat(&name).map_err(while_doing("look at the reference"))?.is_some_and(|stat| is_dir(&stat)) {
         // Git leaves directories of branches that are gone.
         remove_empty_tree(&dir, &name).map_err(while_doing("make room for the reference"))?;
     }
     Ok(())
+}
+
+/// Refuses to remove a reference that is in Git's file of many, which would be written anew for it.
+fn check_loose(site: &Site, moved: &Move) -> Result<(), ApplyError> {
+    let is_packed = || -> io::Result<bool> {
+        if site.common_dir.stat(PACKED)?.is_none() {
+            return Ok(false);
+        }
+        let end = [b" ", moved.name.as_slice()].concat();
+        let mut lines = BufReader::new(site.common_dir.open_file(PACKED)?).split(b'\n');
+        lines.try_fold(false, |found, line| Ok(found || line?.ends_with(&end)))
+    };
+    if !is_packed().map_err(while_doing("read the packed references"))? {
+        return Ok(());
+    }
+    let name = Escaped(moved.name.strip_prefix(BRANCHES).unwrap_or(&moved.name));
+    Err(refused(format!("branch {name} is a packed reference"), "`git branch -D` removes it from the packed ones, too"))
 }
 
 /// What the reference names, in hexadecimal digits.
@@ -194,16 +254,24 @@ fn make_dirs(base: &Dir, path: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Moves the reference, if that was not done yet.
+/// Moves or removes the reference, if that was not done yet.
 pub(super) fn replace(site: &Site) -> Result<(), ApplyError> {
     let replace = || {
         let Some(moved) = Move::load(site)? else { return Ok(()) };
         if !moved.holds_lock(site)? {
             return Ok(());
         }
-        log(site, &moved)?;
         let (dir, name) = moved.place(site)?;
-        dir.replace(&[&name, LOCK].concat(), &name)?;
+        let lock = [&name, LOCK].concat();
+        if moved.is_removal() {
+            // The lock goes last: as long as it is there, this is not done.
+            dir.remove_file(&name)?;
+            forget_log(site, &moved)?;
+            dir.remove_file(&lock)?;
+        } else {
+            log(site, &moved)?;
+            dir.replace(&lock, &name)?;
+        }
         dir.sync()
     };
     replace().map_err(while_doing("move the reference"))
@@ -234,6 +302,15 @@ fn log(site: &Site, moved: &Move) -> io::Result<()> {
         append(&site.git_dir, &[LOGS, HEAD].join(&b'/'), &line)?;
     }
     Ok(())
+}
+
+/// Removes the log of a reference that is removed, as Git does.
+fn forget_log(site: &Site, moved: &Move) -> io::Result<()> {
+    let (above, name) = super::paths::split(&moved.name);
+    match site.common_dir.open_below(&[LOGS, above].join(&b'/')) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        dir => dir?.remove_file(name),
+    }
 }
 
 fn append(base: &Dir, path: &[u8], line: &[u8]) -> io::Result<()> {

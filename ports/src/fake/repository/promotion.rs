@@ -197,8 +197,14 @@ impl Promotion for InMemoryPromotion<'_> {
             let first = touched.iter().take(10).map(|path| format!("{path}: it was changed")).collect();
             return Err(ApplyError::Conflicts { first, count: touched.len() as u64 });
         }
-        if landing.made.is_some() && landing.head != Some(&state.source.commit) {
+        if *landing.route == Route::Commit && landing.head != Some(&state.source.commit) {
             return Err(moved());
+        }
+        if let (Route::Branch { name, .. }, Some(made)) = (landing.route, landing.made) {
+            if state.branches.get(name).is_some_and(|named| named != made) {
+                return Err(moved());
+            }
+            state.branches.remove(name);
         }
         state.begin_change();
         for path in &paths {

@@ -2,6 +2,7 @@
 
 use super::fixture::{Fixture, RECEIPT, apply, everything};
 use crate::fault::testing::{Fault, forget, plan};
+use isobox_domain::git_oid::GitOid;
 use isobox_ports::{ApplyError, Landing, Route, TrustedRepository};
 use nix::libc::{EIO, ENOSPC, EXDEV};
 
@@ -67,8 +68,9 @@ fn each_operation_on_the_way_fails(template: &Fixture, set: &super::fixture::Cha
 }
 
 /// A Promotion is taken back, and the n-th operation of that fails: it is taken back, or stands.
-fn each_operation_of_taking_back_fails(route: &Route, fault: Fault) {
+fn each_operation_of_taking_back_fails(route: fn(&Fixture) -> Route, fault: Fault) {
     let (template, set) = everything();
+    let route = &route(&template);
     let state = |fixture: &Fixture| (fixture.tree(), fixture.references());
     let before = state(&template);
     for at in 0.. {
@@ -79,7 +81,14 @@ fn each_operation_of_taking_back_fails(route: &Route, fault: Fault) {
         let repository = fixture.repository();
         let mut promotion = repository.begin_promotion().expect("the lock");
         let (head, _) = repository.head().expect("a commit");
-        let made = (*route == Route::Commit).then_some(&start);
+        let made = match route {
+            Route::Branch { name, .. } => {
+                let name = String::from_utf8(name.clone()).expect("UTF-8");
+                Some(GitOid::from_hex(fixture.git(&["rev-parse", &name]).trim()).expect("a commit"))
+            }
+            _ => (*route == Route::Commit).then_some(start),
+        };
+        let made = made.as_ref();
         plan(at, fault);
         let applied = promotion.take_back(Landing { route, made, head: Some(&head) }, b"undone");
         let finished = applied.is_ok().then(|| promotion.finish());
@@ -96,15 +105,21 @@ fn each_operation_of_taking_back_fails(route: &Route, fault: Fault) {
         }
         fixture.assert_nothing_is_left();
         if !was_hit {
-            return assert!(at > 25, "only {at} steps were counted");
+            return assert!(at > 15, "only {at} steps were counted");
         }
     }
 }
 
 #[test]
+fn a_branch_is_removed_or_stands_whichever_operation_fails() {
+    each_operation_of_taking_back_fails(Fixture::to_a_branch, Fault::FailOnce(EIO));
+    each_operation_of_taking_back_fails(Fixture::to_a_branch, Fault::FailFromHere(ENOSPC));
+}
+
+#[test]
 fn a_promotion_is_taken_back_or_stands_whichever_operation_fails() {
-    each_operation_of_taking_back_fails(&Route::Files, Fault::FailOnce(EIO));
-    each_operation_of_taking_back_fails(&Route::Commit, Fault::FailFromHere(ENOSPC));
+    each_operation_of_taking_back_fails(|_| Route::Files, Fault::FailOnce(EIO));
+    each_operation_of_taking_back_fails(|_| Route::Commit, Fault::FailFromHere(ENOSPC));
 }
 
 #[test]

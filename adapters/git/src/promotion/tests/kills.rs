@@ -3,6 +3,8 @@
 use super::fixture::{Fixture, RECEIPT, apply, every_change, everything};
 use crate::GixRepository;
 use crate::fault::testing::{Child, asked, forget};
+use crate::oid;
+use gix::bstr::ByteSlice;
 use isobox_domain::git_oid::GitOid;
 use isobox_ports::{Landing, Route, TrustedRepository};
 use std::path::Path;
@@ -15,6 +17,15 @@ fn child() {
     let repository = GixRepository::discover(&root).expect("a repository");
     let set = every_change();
     let mut promotion = repository.begin_promotion().expect("the lock");
+    if action == "take back" {
+        let branch = route(&repository, "branch").expect("a route");
+        let made = made_by(&repository, &branch);
+        let landing = Landing { route: &branch, made: made.as_ref(), head: None };
+        promotion.take_back(landing, b"undone").expect("it is taken back");
+        promotion.finish().expect("it is finished");
+        forget();
+        return;
+    }
     let Some(route) = route(&repository, &action) else {
         return assert!(!forget(), "a step that is reached kills");
     };
@@ -40,11 +51,21 @@ fn take_back(fixture: &Fixture, route: &Route) {
     let repository = fixture.repository();
     let mut promotion = repository.begin_promotion().expect("the lock");
     let (head, _) = repository.head().expect("a commit");
-    let parent = (*route == Route::Commit).then(|| fixture.git(&["rev-parse", "HEAD^"]));
-    let made = parent.map(|parent| GitOid::from_hex(parent.trim()).expect("a commit"));
+    let made = made_by(&repository, route);
     let landing = Landing { route, made: made.as_ref(), head: Some(&head) };
     promotion.take_back(landing, b"undone").expect("it is taken back");
     promotion.finish().expect("it is finished");
+}
+
+/// What a Promotion by `route` is taken back with.
+fn made_by(repository: &GixRepository, route: &Route) -> Option<GitOid> {
+    let git = repository.gix();
+    let named = match route {
+        Route::Files | Route::Index => return None,
+        Route::Commit => git.rev_parse_single("HEAD^"),
+        Route::Branch { name, .. } => git.rev_parse_single(name.as_bstr()),
+    };
+    Some(oid::from_gix(&named.expect("a commit")))
 }
 
 /// Whether the child was killed.
@@ -86,7 +107,7 @@ fn each_step_is_killed(action: &str) {
             }
         }
         fixture.assert_nothing_is_left();
-        if action != "branch" && state(&fixture) == after {
+        if state(&fixture) == after {
             take_back(&fixture, &route(&fixture.repository(), action).expect("a route"));
             assert_eq!(state(&fixture), before, "step {step}, taken back");
         }
@@ -115,4 +136,37 @@ fn a_killed_promotion_into_a_commit_is_undone_or_finished_by_the_next_start() {
 #[test]
 fn a_killed_promotion_into_a_branch_is_undone_or_finished_by_the_next_start() {
     each_step_is_killed("branch");
+}
+
+#[test]
+fn a_branch_whose_removal_was_killed_is_there_or_gone_and_not_locked() {
+    let (template, set) = everything();
+    let state = |fixture: &Fixture| (fixture.tree(), fixture.references());
+    let before = state(&template);
+    let route = route(&template.repository(), "branch").expect("a route");
+    let (mut there, mut gone) = (0, 0);
+    for step in 0.. {
+        let fixture = template.copy();
+        fixture.promote(&set, &route).expect("it is promoted");
+        let after = state(&fixture);
+        let is_killed = run_child(&fixture.root(), "take back", step);
+        if is_killed {
+            run_child(&fixture.root(), "settle", step * 7 % 11);
+        }
+        let is_handed_back = fixture.settle().is_some();
+        match state(&fixture) {
+            found if found == before => gone += 1,
+            found => {
+                assert!(found == after && !is_handed_back, "step {step}");
+                there += 1;
+                take_back(&fixture, &route);
+                assert_eq!(state(&fixture), before, "step {step}, taken back again");
+            }
+        }
+        fixture.assert_nothing_is_left();
+        if !is_killed {
+            break;
+        }
+    }
+    assert!(there > 8 && gone > 3, "{there} there, {gone} gone");
 }
