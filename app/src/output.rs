@@ -21,6 +21,7 @@ pub(crate) mod list;
 pub(crate) mod manual;
 pub(crate) mod mbox;
 pub(crate) mod pager;
+pub(crate) mod painted;
 pub(crate) mod patch_parts;
 pub(crate) mod policy;
 pub(crate) mod policy_origin;

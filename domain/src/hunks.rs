@@ -5,7 +5,7 @@
 
 mod parse;
 
-pub(crate) use parse::ranges;
+pub use parse::ranges;
 
 use std::ops::Range;
 

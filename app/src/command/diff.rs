@@ -5,7 +5,8 @@ use super::repo_paths;
 use crate::cli::DiffArguments;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::output::console::Console;
+use crate::output::console::{Console, painting};
+use crate::output::painted::{Painter, PatchLines};
 use crate::output::patch_parts::PatchParts;
 use crate::output::stdout::{self, unwritten};
 use crate::output::{changes, report_json};
@@ -13,7 +14,7 @@ use crate::use_case::{diff as walk, logs as copying};
 use isobox_domain::change::ChangeSummary;
 use isobox_domain::promotion::Selection;
 use isobox_domain::repo_path::RepoPath;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 
 /// Shows what a Task changed.
 pub(super) fn diff(console: Console, arguments: &DiffArguments) -> Result<ExitCode, Failure> {
@@ -36,20 +37,30 @@ pub(super) fn diff(console: Console, arguments: &DiffArguments) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the patch; whether there was one.
+/// Prints the patch, as it is or for a person; whether there was one.
 fn patch(console: Console, named: &Named, selection: &Selection) -> Result<bool, Failure> {
-    let artifact = named.selected.record.artifacts.patch;
-    if artifact.is_none() {
+    if named.selected.record.artifacts.patch.is_none() {
         return Ok(false);
     }
-    let ports = copying::Ports { objects: named.store.objects() };
-    let mut out = stdout::for_reading(console.paging)?;
+    let Some(palette) = painting(console.colour) else {
+        return copy(named, selection, &mut BufWriter::new(stdout::for_content()?));
+    };
+    let mut out = stdout::for_painted(console.paging)?;
+    let mut lines = PatchLines::new(Painter::new(&mut out, palette));
+    let has_shown = copy(named, selection, &mut lines)?;
+    lines.finish().and_then(Painter::finish).map_err(unwritten)?;
+    Ok(has_shown)
+}
+
+/// Copies the parts of the patch that were chosen to `out`; whether there was one.
+fn copy(named: &Named, selection: &Selection, out: &mut dyn Write) -> Result<bool, Failure> {
+    let (ports, artifact) = (copying::Ports { objects: named.store.objects() }, named.selected.record.artifacts.patch);
     if selection.is_everything() {
-        copying::copy(&ports, "the patch", artifact, &mut out)?.map_err(unwritten)?;
+        copying::copy(&ports, "the patch", artifact, out)?.map_err(unwritten)?;
         return Ok(true);
     }
     let admits = |path: &[u8]| RepoPath::parse(path).map_or(true, |path| selection.admits(&path));
-    let mut parts = PatchParts::new(&mut out, &admits);
+    let mut parts = PatchParts::new(out, &admits);
     copying::copy(&ports, "the patch", artifact, &mut parts)?.map_err(unwritten)?;
     parts.finish().map_err(unwritten)
 }

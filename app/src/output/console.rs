@@ -4,6 +4,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::output::errors;
 use crate::output::pager::Paging;
+use crate::output::painted::Palette;
 use crate::output::working;
 use std::io::{self, IsTerminal};
 
@@ -105,12 +106,29 @@ impl Console {
     }
 }
 
+/// How a patch is shown on standard output; `None`: as it is, for a program that reads it. An environment variable alone never
+/// changes the bytes that a program reads.
+pub(crate) fn painting(colour: Colour) -> Option<Palette> {
+    let is_terminal = io::stdout().is_terminal();
+    let has_colours = match colour {
+        Colour::Always => return Some(Palette::Sixteen),
+        Colour::Never => false,
+        Colour::Auto => {
+            is_set("TERM") && !std::env::var_os("TERM").is_some_and(|term| term == "dumb") && !is_set("NO_COLOR")
+        }
+    };
+    is_terminal.then_some(if has_colours { Palette::Sixteen } else { Palette::Plain })
+}
+
 fn write_stderr(line: &str) {
     working::write_over(format!("{line}\n").as_bytes());
 }
 
+fn is_set(name: &str) -> bool {
+    std::env::var_os(name).is_some_and(|value| !value.is_empty())
+}
+
 fn is_colour_expected() -> bool {
-    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_forced = std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| !value.is_empty() && value != "0");
     !is_set("NO_COLOR") && (is_forced || io::stderr().is_terminal())
 }

@@ -13,20 +13,30 @@ pub(crate) enum Paging {
     Never,
 }
 
-/// Escapes what it is given, as a terminal has to be protected, and hands it to the pager. Dropping waits for the reader.
+/// Hands what it is given to the pager, escaped as a terminal has to be protected unless it is already. Dropping waits for the
+/// reader.
 pub(crate) struct Pager {
     child: Child,
     /// `None` once everything was handed over.
-    to: Option<TerminalWriter<ChildStdin>>,
+    to: Option<Box<dyn Write>>,
 }
 
 impl Pager {
     /// Starts the user's pager; `None` where nobody would use one, or there is none.
     pub(crate) fn start(paging: Paging) -> Option<Self> {
+        Self::begin(paging, |stdin| Box::new(TerminalWriter::new(stdin)))
+    }
+
+    /// The same for what is escaped already, and may have colours.
+    pub(crate) fn start_for_painted(paging: Paging) -> Option<Self> {
+        Self::begin(paging, |stdin| Box::new(stdin))
+    }
+
+    fn begin(paging: Paging, writer: fn(ChildStdin) -> Box<dyn Write>) -> Option<Self> {
         let is_used = paging == Paging::WhereUseful && io::stdin().is_terminal() && io::stdout().is_terminal();
         let mut command = if is_used { command()? } else { return None };
         let mut child = command.stdin(Stdio::piped()).spawn().ok()?;
-        let to = child.stdin.take().map(TerminalWriter::new);
+        let to = child.stdin.take().map(writer);
         Some(Self { child, to })
     }
 }
@@ -41,11 +51,16 @@ fn command() -> Option<Command> {
             shell.arg("-c").arg(chosen);
             shell
         }
-        None => Command::new("less"),
+        None => {
+            let mut less = Command::new("less");
+            // Colours are passed on, and nothing else that drives a terminal; see less(1).
+            less.arg("-R");
+            less
+        }
     };
     if std::env::var_os("LESS").is_none() {
         // End at once with what fits the screen, and leave it there; see less(1).
-        command.env("LESS", "FX");
+        command.env("LESS", "FRX");
     }
     Some(command)
 }

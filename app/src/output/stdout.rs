@@ -31,6 +31,14 @@ pub(crate) fn for_reading(paging: Paging) -> Result<Box<dyn Write>, Failure> {
     }
 }
 
+/// Standard output for what is escaped and coloured already: through a pager, where one is of use.
+pub(crate) fn for_painted(paging: Paging) -> Result<Box<dyn Write>, Failure> {
+    match Pager::start_for_painted(paging) {
+        Some(pager) => Ok(Box::new(BufWriter::new(pager))),
+        None => Ok(Box::new(BufWriter::new(CallerStream::new(unbuffered(io::stdout())?)))),
+    }
+}
+
 /// Where captured output goes.
 pub(crate) struct Logs {
     /// Standard output.

@@ -43,7 +43,8 @@ impl<W: Write> Drop for TerminalWriter<W> {
     }
 }
 
-fn escaped(bytes: &[u8]) -> String {
+/// `bytes` made safe, all but line feeds, tabs and backslashes.
+pub(super) fn escaped(bytes: &[u8]) -> String {
     let mut shown = String::with_capacity(bytes.len());
     for piece in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\t' | b'\\')) {
         let (text, end) = match piece.split_last() {
@@ -59,7 +60,7 @@ fn escaped(bytes: &[u8]) -> String {
 }
 
 /// How many bytes at the end of `bytes` begin a character of UTF-8 that is not whole yet.
-fn cut_character(bytes: &[u8]) -> usize {
+pub(super) fn cut_character(bytes: &[u8]) -> usize {
     let last = bytes.utf8_chunks().last();
     let invalid = last.map_or(&[][..], |chunk| chunk.invalid());
     let is_cut = std::str::from_utf8(invalid).is_err_and(|error| error.error_len().is_none());

@@ -57,7 +57,7 @@ fn line(rest: &mut &[u8]) -> Option<Line> {
 }
 
 /// The first line and the number of lines of the old file, and of the new one: `@@ -1,2 +3,4 @@`, whatever comes behind.
-pub(crate) fn ranges(header: &[u8]) -> Option<[(u32, u32); 2]> {
+pub fn ranges(header: &[u8]) -> Option<[(u32, u32); 2]> {
     let header = std::str::from_utf8(header.strip_prefix(b"@@ -")?.split(|&byte| byte == b'@').next()?).ok()?;
     let (old, new) = header.trim_end().split_once(" +")?;
     Some([range(old)?, range(new)?])
