@@ -21,8 +21,11 @@ const MOST_LINES: u32 = 2_000;
 const SECTION_TIME: Duration = Duration::from_millis(300);
 /// How long the code of a patch may take.
 const PATCH_TIME: Duration = Duration::from_secs(5);
-/// How many grammars are in memory at once: the expressions of one can take some MiB.
-const MOST_GRAMMARS: usize = 4;
+/// How much memory isobox may have, in KiB, before everything that grammars compiled is given back and the section goes on without
+/// colours: one line can compile 10 MiB of expressions, and more than 64 MiB are not to be taken.
+const MOST_MEMORY_KIB: u64 = 44 << 10;
+/// After how many lines that is looked at again.
+const LINES_BETWEEN: u32 = 8;
 
 /// The looks of scopes; of those that begin a name the first holds. Red and green are missing: they say on which side a line is.
 const LOOKS: [(&str, Style); 14] = [
@@ -66,7 +69,8 @@ pub(super) struct Syntax {
 struct Grammars {
     set: SyntaxSet,
     looks: Vec<(Scope, Style)>,
-    used: Vec<String>,
+    /// The grammar that was used last: two take more memory than one.
+    used: Option<String>,
 }
 
 struct Section {
@@ -130,6 +134,8 @@ impl Syntax {
         self.spent += begun.elapsed();
         if section.lines >= MOST_LINES || section.spent >= SECTION_TIME {
             self.section = None;
+        } else if section.lines % LINES_BETWEEN == 1 && memory_kib().is_none_or(|kib| kib > MOST_MEMORY_KIB) {
+            (self.section, self.grammars) = (None, None);
         }
         new.or(old).flatten().unwrap_or_default()
     }
@@ -139,21 +145,21 @@ impl Grammars {
     fn load() -> Self {
         let set = SyntaxSet::load_defaults_newlines();
         let looks = LOOKS.into_iter().filter_map(|(name, style)| Some((Scope::new(name).ok()?, style))).collect();
-        Self { set, looks, used: Vec::new() }
+        Self { set, looks, used: None }
     }
 
     /// The beginning of code in a file of one of `names`.
     fn find(&mut self, names: &[String]) -> Option<ParseState> {
-        let syntax = names.iter().find_map(|name| self.set.find_syntax_by_extension(name))?;
-        if !self.used.contains(&syntax.name) {
-            let name = syntax.name.clone();
-            if self.used.len() == MOST_GRAMMARS {
-                *self = Self::load();
-            }
-            self.used.push(name);
+        let find = |set: &SyntaxSet| {
+            let syntax = names.iter().find_map(|name| set.find_syntax_by_extension(name))?;
+            Some((syntax.name.clone(), ParseState::new(syntax)))
+        };
+        let (name, _) = find(&self.set)?;
+        if self.used.as_ref().is_some_and(|used| *used != name) {
+            *self = Self::load();
         }
-        let syntax = names.iter().find_map(|name| self.set.find_syntax_by_extension(name))?;
-        Some(ParseState::new(syntax))
+        self.used = Some(name);
+        find(&self.set).map(|(_, state)| state)
     }
 
     /// `None`: the grammar and the line have nothing to do with each other.
@@ -176,6 +182,13 @@ impl Grammars {
         let looks = |scope: &Scope| self.looks.iter().find(|(prefix, _)| prefix.is_prefix_of(*scope));
         scopes.as_slice().iter().rev().find_map(looks).map(|(_, style)| *style).unwrap_or_default()
     }
+}
+
+/// How much memory this process has; see proc_pid_status(5).
+fn memory_kib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
 #[cfg(test)]
