@@ -37,7 +37,7 @@ pub(crate) use cache::{CacheArguments, CacheCommand, CachePruneArguments, CacheS
 pub(crate) use doctor::DoctorArguments;
 pub(crate) use learn::{CompletionsArguments, LearnCommand, ManArguments, ShellName};
 pub(crate) use list::{ListArguments, WhichTasks};
-pub(crate) use look::{CatArguments, DiffArguments, LogsArguments, ShowArguments};
+pub(crate) use look::{CatArguments, ColorMoved, DiffArguments, LogsArguments, ShowArguments};
 pub(crate) use misunderstood::misunderstood;
 pub(crate) use policy::{
     PolicyArguments, PolicyCheckArguments, PolicyCommand, PolicyExplainArguments, PolicyPresetsArguments,

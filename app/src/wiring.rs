@@ -28,7 +28,7 @@ pub(crate) use transfer::{FetchingRepository, damaged_archive, export_file, resu
 pub(crate) use update::{build, with_publisher, with_update_ports};
 pub(crate) use upkeep::give_way;
 
-pub(crate) use isobox_git::Kind;
+pub(crate) use isobox_git::{Kind, write_text_diff};
 
 use crate::cli::Place;
 use crate::failure::{Failure, FailureKind};

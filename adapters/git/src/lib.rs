@@ -30,6 +30,7 @@ mod stat_cache;
 mod workspace;
 
 pub use ignored::Kind;
+pub use patch::write_text_diff;
 pub use pristine::FsWorkspaceCache;
 pub use private_copies::FsPrivateCopies;
 pub use probe::RepositoryProbe;

@@ -1,7 +1,7 @@
 //! The commands that only look.
 
 use super::Place;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 
 /// `isobox show`.
@@ -31,13 +31,28 @@ pub(crate) struct DiffArguments {
     #[command(flatten)]
     pub(crate) place: Place,
     /// Print one line per changed path and a total
-    #[arg(long, conflicts_with = "name_only")]
+    #[arg(long, conflicts_with_all = ["name_only", "name_status"])]
     pub(crate) stat: bool,
     /// Print the changed paths alone
     #[arg(long)]
     pub(crate) name_only: bool,
+    /// Print a letter and the path for each change, as Git does: R090 and two paths for a rename
+    #[arg(long, conflicts_with = "name_only")]
+    pub(crate) name_status: bool,
+    /// Show a deleted and an added file as one that was renamed if they share so many percent, 50 unless said
+    ///
+    /// A terminal, --stat, --name-status and --json show renames without it; a patch in a pipe stays as it was stored.
+    #[arg(long, short = 'M', value_name = "PERCENT", num_args = 0..=1, require_equals = true, default_missing_value = "50")]
+    #[arg(value_parser = clap::value_parser!(u8).range(1..=100))]
+    pub(crate) find_renames: Option<u8>,
+    /// Show a renamed file as one that was deleted and one that was added
+    #[arg(long, conflicts_with = "find_renames")]
+    pub(crate) no_renames: bool,
+    /// How to colour lines that were moved: zebra tells one block from the next
+    #[arg(long, value_enum, value_name = "MODE", default_value_t)]
+    pub(crate) color_moved: ColorMoved,
     /// Print every changed path, and what deserves a look, as a JSON document
-    #[arg(long, conflicts_with_all = ["stat", "name_only", "paths"])]
+    #[arg(long, conflicts_with_all = ["stat", "name_only", "name_status", "paths"])]
     pub(crate) json: bool,
     /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, a record directory, or an archive
     // Completion adds it anew, behind PATH: their places are said.
@@ -46,6 +61,16 @@ pub(crate) struct DiffArguments {
     /// These paths alone, from the root of the repository; a directory stands for all below it
     #[arg(value_name = "PATH", index = 2)]
     pub(crate) paths: Vec<OsString>,
+}
+
+/// How moved lines are coloured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorMoved {
+    /// Apart from other changed lines, and blocks that follow each other in turns
+    #[default]
+    Zebra,
+    /// As other changed lines
+    No,
 }
 
 /// `isobox logs`.

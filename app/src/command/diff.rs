@@ -2,32 +2,48 @@
 
 use super::look::{Named, tell_of_nothing};
 use super::repo_paths;
-use crate::cli::DiffArguments;
+use crate::cli::{ColorMoved, DiffArguments};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::output::console::{Console, painting};
-use crate::output::painted::{Painter, PatchLines};
-use crate::output::patch_parts::PatchParts;
+use crate::output::moved::MoveSearch;
+use crate::output::painted::{Painter, Palette};
+use crate::output::patch_lines::PatchLines;
+use crate::output::patch_parts::{PatchParts, Treatment};
+use crate::output::renamed::{RenameSearch, Renames};
 use crate::output::stdout::{self, unwritten};
 use crate::output::{changes, report_json};
 use crate::use_case::{diff as walk, logs as copying};
-use isobox_domain::change::ChangeSummary;
+use crate::wiring;
+use isobox_domain::change::{ChangeLine, ChangeSummary};
+use isobox_domain::moves::Mark;
 use isobox_domain::promotion::Selection;
 use isobox_domain::repo_path::RepoPath;
 use std::io::{BufWriter, Write};
+
+/// How much two files share that are taken for one, in percent, where nothing else is asked for. It is Git's default.
+const LEAST_SIMILARITY: u8 = 50;
+
+/// A Task, what of it was chosen, and how it is looked at.
+struct Look<'a> {
+    named: &'a Named,
+    selection: &'a Selection,
+    arguments: &'a DiffArguments,
+}
 
 /// Shows what a Task changed.
 pub(super) fn diff(console: Console, arguments: &DiffArguments) -> Result<ExitCode, Failure> {
     let selection = Selection { only: repo_paths::parse(&arguments.paths)?, ..Selection::default() };
     let named = Named::find_to_show(console, &arguments.place, &arguments.task)?;
-    let has_shown = match (arguments.json, arguments.stat, arguments.name_only) {
-        (true, ..) => {
-            let (out, objects) = (&mut stdout::for_documents(), named.store.objects());
-            report_json::stream(out, objects, &named.selected).map(|()| true)
-        }
-        (_, true, _) => list(&named, &selection, true),
-        (_, _, true) => list(&named, &selection, false),
-        _ => patch(console, &named, &selection),
+    let look = Look { named: &named, selection: &selection, arguments };
+    let has_shown = if arguments.json {
+        let renames = look.renames()?;
+        report_json::stream(&mut stdout::for_documents(), named.store.objects(), &named.selected, &renames)
+            .map(|()| true)
+    } else if arguments.stat || arguments.name_only || arguments.name_status {
+        look.list()
+    } else {
+        look.patch(console)
     };
     if !has_shown? {
         let what =
@@ -37,53 +53,108 @@ pub(super) fn diff(console: Console, arguments: &DiffArguments) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the patch, as it is or for a person; whether there was one.
-fn patch(console: Console, named: &Named, selection: &Selection) -> Result<bool, Failure> {
-    if named.selected.record.artifacts.patch.is_none() {
-        return Ok(false);
-    }
-    let Some(palette) = painting(console.colour) else {
-        return copy(named, selection, &mut BufWriter::new(stdout::for_content()?));
-    };
-    let mut out = stdout::for_painted(console.paging)?;
-    let mut lines = PatchLines::new(Painter::new(&mut out, palette));
-    let has_shown = copy(named, selection, &mut lines)?;
-    lines.finish().and_then(Painter::finish).map_err(unwritten)?;
-    Ok(has_shown)
-}
-
-/// Copies the parts of the patch that were chosen to `out`; whether there was one.
-fn copy(named: &Named, selection: &Selection, out: &mut dyn Write) -> Result<bool, Failure> {
-    let (ports, artifact) = (copying::Ports { objects: named.store.objects() }, named.selected.record.artifacts.patch);
-    if selection.is_everything() {
-        copying::copy(&ports, "the patch", artifact, out)?.map_err(unwritten)?;
-        return Ok(true);
-    }
-    let admits = |path: &[u8]| RepoPath::parse(path).map_or(true, |path| selection.admits(&path));
-    let mut parts = PatchParts::new(out, &admits);
-    copying::copy(&ports, "the patch", artifact, &mut parts)?.map_err(unwritten)?;
-    parts.finish().map_err(unwritten)
-}
-
-/// Prints a line for each path, and the totals where lengths are told; whether there was one.
-fn list(named: &Named, selection: &Selection, is_stat: bool) -> Result<bool, Failure> {
-    let mut out = stdout::for_documents();
-    let is_terminal = stdout::is_terminal();
-    let (record, mut summary) = (&named.selected.record, ChangeSummary::default());
-    walk::each_line(&walk::Ports { objects: named.store.objects() }, record, &mut |line| {
-        if !walk::is_at(selection, &line) {
-            return Ok(());
+impl Look<'_> {
+    /// Prints the patch, as it was stored or for a person; whether there was one.
+    fn patch(&self, console: Console) -> Result<bool, Failure> {
+        if self.named.selected.record.artifacts.patch.is_none() {
+            return Ok(false);
         }
-        summary.count(&line);
-        let written = match is_stat {
-            true => changes::stat(&mut out, &line),
-            false => changes::name(&mut out, &line, is_terminal),
-        };
-        written.map_err(unwritten)
-    })?;
-    if is_stat && record.artifacts.change_set.is_some() {
-        changes::totals(&mut out, summary).map_err(unwritten)?;
+        match painting(console.colour) {
+            Some(palette) => self.paint(console, palette),
+            None => {
+                let mut out = BufWriter::new(stdout::for_content()?);
+                let renames = self.arguments.find_renames.map(|_| self.renames()).transpose()?;
+                self.copy(&renames.unwrap_or_default(), &mut out)
+            }
+        }
     }
-    out.flush().map_err(unwritten)?;
-    Ok(is_stat || summary.changed() > 0)
+
+    fn paint(&self, console: Console, palette: Palette) -> Result<bool, Failure> {
+        let renames = self.renames()?;
+        let marks = if palette == Palette::Plain { Vec::new() } else { self.marks(&renames)? };
+        let mut out = stdout::for_painted(console.paging)?;
+        let mut lines = PatchLines::new(Painter::new(&mut out, palette, marks));
+        let has_shown = self.copy(&renames, &mut lines)?;
+        lines.finish().and_then(Painter::finish).map_err(unwritten)?;
+        Ok(has_shown)
+    }
+
+    /// Which files were renamed. Where nothing was deleted, or nothing added, the patch is not read.
+    fn renames(&self) -> Result<Renames, Failure> {
+        let summary = self.named.selected.record.artifacts.change_set.map(|set| set.summary);
+        let is_possible = summary.is_none_or(|summary| summary.added > 0 && summary.deleted > 0);
+        if self.arguments.no_renames || !is_possible {
+            return Ok(Renames::default());
+        }
+        let mut lines = PatchLines::new(RenameSearch::new());
+        self.copy(&Renames::default(), &mut lines)?;
+        let search = lines.finish().map_err(unwritten)?;
+        Ok(search.renames(self.arguments.find_renames.unwrap_or(LEAST_SIMILARITY)))
+    }
+
+    /// Which of the changed lines were moved.
+    fn marks(&self, renames: &Renames) -> Result<Vec<Mark>, Failure> {
+        if self.arguments.color_moved == ColorMoved::No {
+            return Ok(Vec::new());
+        }
+        let mut lines = PatchLines::new(MoveSearch::new());
+        self.copy(renames, &mut lines)?;
+        Ok(lines.finish().map_err(unwritten)?.marks())
+    }
+
+    /// Copies the parts of the patch that were chosen to `out`, with what was renamed as such; whether there was one.
+    fn copy(&self, renames: &Renames, out: &mut dyn Write) -> Result<bool, Failure> {
+        let (record, selection) = (&self.named.selected.record, self.selection);
+        let (ports, artifact) = (copying::Ports { objects: self.named.store.objects() }, record.artifacts.patch);
+        if selection.is_everything() && renames.is_empty() {
+            copying::copy(&ports, "the patch", artifact, out)?.map_err(unwritten)?;
+            return Ok(artifact.is_some());
+        }
+        let admits = |path: &[u8]| RepoPath::parse(path).map_or(true, |path| selection.admits(&path));
+        let treats = |path: &[u8]| match admits(path) {
+            true => renames.treatment(path, wiring::write_text_diff),
+            false => Treatment::LeaveOut,
+        };
+        let mut parts = PatchParts::new(out, &treats);
+        copying::copy(&ports, "the patch", artifact, &mut parts)?.map_err(unwritten)?;
+        parts.finish().map_err(unwritten)
+    }
+
+    /// Prints a line for each path, and the totals where lengths are told; whether there was one.
+    fn list(&self) -> Result<bool, Failure> {
+        let renames = if self.arguments.name_only { Renames::default() } else { self.renames()? };
+        let mut out = stdout::for_documents();
+        let (record, mut summary) = (&self.named.selected.record, ChangeSummary::default());
+        let is_stat = self.arguments.stat;
+        walk::each_line(&walk::Ports { objects: self.named.store.objects() }, record, &mut |line| {
+            if !walk::is_at(self.selection, &line) {
+                return Ok(());
+            }
+            summary.count(&line);
+            self.line(&mut out, &renames, &line).map_err(unwritten)
+        })?;
+        if is_stat && record.artifacts.change_set.is_some() {
+            changes::totals(&mut out, summary, renames.count()).map_err(unwritten)?;
+        }
+        out.flush().map_err(unwritten)?;
+        Ok(is_stat || summary.changed() > 0)
+    }
+
+    fn line(&self, out: &mut dyn Write, renames: &Renames, line: &ChangeLine) -> std::io::Result<()> {
+        let is_terminal = stdout::is_terminal();
+        if self.arguments.name_only {
+            return changes::name(out, line, is_terminal);
+        }
+        let change = match line {
+            ChangeLine::Change(change) if renames.has_left(change.path.as_bytes()) => return Ok(()),
+            ChangeLine::Change(change) => change,
+            ChangeLine::NotCaptured(_) if self.arguments.stat => return changes::stat(out, line),
+            ChangeLine::NotCaptured(_) => return Ok(()),
+        };
+        match (renames.origin(change.path.as_bytes()), self.arguments.stat) {
+            (Some((old, similarity)), true) => changes::stat_renamed(out, change, old, similarity),
+            (None, true) => changes::stat(out, line),
+            (renamed, false) => changes::name_status(out, change, renamed, is_terminal),
+        }
+    }
 }

@@ -1,7 +1,9 @@
 //! Changed paths, one a line: `diff --stat`, `diff --name-only` and the Promotion Report.
 
 use crate::output::text;
-use isobox_domain::change::{ChangeKind, ChangeLine, ChangeSummary, NotCaptured, NotCapturedReason, RuleOrigin};
+use isobox_domain::change::{
+    Change, ChangeKind, ChangeLine, ChangeSummary, NotCaptured, NotCapturedReason, RuleOrigin,
+};
 use isobox_domain::escape::Escaped;
 use isobox_domain::report::{Finding, PromotionReport, RiskCategory};
 use isobox_ports::MergeTally;
@@ -13,15 +15,48 @@ pub(crate) fn stat(out: &mut dyn Write, line: &ChangeLine) -> io::Result<()> {
     writeln!(out, "{}", described(line))
 }
 
-/// Writes the totals.
-pub(crate) fn totals(out: &mut dyn Write, summary: ChangeSummary) -> io::Result<()> {
+/// Writes a rename: both paths, what both contents share, and the new length.
+pub(crate) fn stat_renamed(out: &mut dyn Write, change: &Change, old: &[u8], similarity: u8) -> io::Result<()> {
+    let length = change.after.as_ref().map_or(0, |after| after.content.length);
+    let (old, new) = (Escaped(old), &change.path);
+    writeln!(out, "R {old} => {new} ({similarity}%, {})", text::counted(length, "byte"))
+}
+
+/// Writes a letter and the path of a change as Git does; `renamed` is its old path and what both contents share.
+pub(crate) fn name_status(
+    out: &mut dyn Write,
+    change: &Change,
+    renamed: Option<(&[u8], u8)>,
+    is_terminal: bool,
+) -> io::Result<()> {
+    let write = |out: &mut dyn Write, path: &[u8]| match is_terminal {
+        true => write!(out, "\t{}", Escaped(path)),
+        false => out.write_all(b"\t").and_then(|()| out.write_all(path)),
+    };
+    match renamed {
+        Some((old, similarity)) => {
+            write!(out, "R{similarity:03}")?;
+            write(out, old)?;
+        }
+        None => write!(out, "{}", letter(change.kind()))?,
+    }
+    write(out, change.path.as_bytes())?;
+    out.write_all(b"\n")
+}
+
+/// Writes the totals; `renames` are pairs of the paths that were added and deleted.
+pub(crate) fn totals(out: &mut dyn Write, summary: ChangeSummary, renames: u64) -> io::Result<()> {
+    let renamed = match renames {
+        0 => String::new(),
+        count => format!(", with {}", text::counted(count, "rename")),
+    };
     let left_out = match summary.not_captured {
         0 => String::new(),
         count => format!(", {count} not captured"),
     };
     writeln!(
         out,
-        "{}: {} added, {} modified, {} deleted{left_out}",
+        "{}: {} added, {} modified, {} deleted{left_out}{renamed}",
         text::counted(summary.changed(), "changed path"),
         summary.added,
         summary.modified,
@@ -61,7 +96,7 @@ pub(crate) fn merged(out: &mut dyn Write, tally: &MergeTally) -> io::Result<()> 
 
 /// Writes the totals of the Promotion Report.
 pub(crate) fn report_totals(out: &mut dyn Write, report: &PromotionReport) -> io::Result<()> {
-    totals(out, report.summary())?;
+    totals(out, report.summary(), 0)?;
     if report.flagged() > 0 {
         writeln!(out, "to look at: {}", levels(report))?;
     }

@@ -1,16 +1,16 @@
 //! A patch for a person at a terminal: which side a line is on, which words changed, and what its code is, told in colours; binary
 //! content told by its lengths. What came from a workload is escaped here, and nothing else writes a sequence.
 
-mod lines;
 mod run;
 mod style;
 mod syntax;
 mod words;
 
-pub(crate) use lines::PatchLines;
 pub(crate) use style::Palette;
 
-use lines::{LineKind, Piece, Pieces};
+use crate::output::patch_lines::{LineKind, Piece, Pieces};
+use crate::output::patch_parts::BEGINNING;
+use isobox_domain::moves::Mark;
 use run::Run;
 use std::io::{self, Write};
 use style::{Hue, Style};
@@ -27,13 +27,27 @@ pub(crate) struct Painter<'a> {
     palette: Palette,
     syntax: Syntax,
     run: Run,
+    /// What is known of the changed lines that come, in their order.
+    marks: std::vec::IntoIter<Mark>,
     /// The lengths of binary content that were read so far, the new one first.
     binary: Option<Vec<String>>,
+    /// How the changed line looks that is too long to be kept.
+    long: Style,
 }
 
 impl<'a> Painter<'a> {
-    pub(crate) fn new(out: &'a mut dyn Write, palette: Palette) -> Self {
-        Self { out, palette, syntax: Syntax::default(), run: Run::default(), binary: None }
+    /// Writes to `out`; `marks` say which of the changed lines were moved.
+    pub(crate) fn new(out: &'a mut dyn Write, palette: Palette, marks: Vec<Mark>) -> Self {
+        let marks = marks.into_iter();
+        Self {
+            out,
+            palette,
+            syntax: Syntax::default(),
+            run: Run::default(),
+            marks,
+            binary: None,
+            long: Style::default(),
+        }
     }
 
     /// Takes the end of the patch.
@@ -63,7 +77,7 @@ impl<'a> Painter<'a> {
             return if self.run.note(piece) { Ok(()) } else { self.line(piece, b"", Style::default()) };
         }
         self.end_run()?;
-        if text.starts_with(crate::output::patch_parts::BEGINNING) && piece.begins {
+        if text.starts_with(BEGINNING) && piece.begins {
             self.end_binary()?;
             self.syntax.end_file();
         }
@@ -102,14 +116,15 @@ impl<'a> Painter<'a> {
         if !self.run.fits(&piece) {
             self.end_run()?;
         }
-        if self.run.push(&piece) {
+        let mark = if piece.begins { self.marks.next().unwrap_or(Mark::Unmoved) } else { Mark::Unmoved };
+        if self.run.push(&piece, mark) {
             return Ok(());
         }
-        let (sign, style): (&[u8], _) = match piece.kind {
-            LineKind::Removed => (b"-", Style::of(Hue::Red)),
-            _ => (b"+", Style::of(Hue::Green)),
-        };
-        self.line(piece, sign, style)
+        let sign: &[u8] = if piece.kind == LineKind::Removed { b"-" } else { b"+" };
+        if piece.begins {
+            self.long = run::base(piece.kind, mark);
+        }
+        self.line(piece, sign, self.long)
     }
 
     /// Writes a piece as it is: the sign where its line begins, a line feed where that ends.

@@ -11,10 +11,28 @@ const HEADER: &[u8] = b"diff --git ";
 /// Twice as much as two names take that are as long as a path can be, with every byte of them quoted.
 const LONGEST_HEADER: usize = 64 << 10;
 
-/// Passes on the parts of a patch whose path is admitted, and what is no part of one that was not.
+/// What becomes of the part of a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Treatment {
+    /// It is passed on.
+    Pass,
+    /// It is left out.
+    LeaveOut,
+    /// These bytes take its place.
+    Replace(Vec<u8>),
+}
+
+impl Treatment {
+    /// What is done with a path that is `admitted`.
+    pub(crate) const fn of(admitted: bool) -> Self {
+        if admitted { Self::Pass } else { Self::LeaveOut }
+    }
+}
+
+/// Passes on the parts of a patch as they are to be treated, and what is no part of one that is left out.
 pub(crate) struct PatchParts<'a> {
     to: &'a mut dyn Write,
-    admits: &'a dyn Fn(&[u8]) -> bool,
+    treats: &'a dyn Fn(&[u8]) -> Treatment,
     /// The beginning of a line that may become a header.
     begun: Vec<u8>,
     is_within_line: bool,
@@ -23,8 +41,8 @@ pub(crate) struct PatchParts<'a> {
 }
 
 impl<'a> PatchParts<'a> {
-    pub(crate) fn new(to: &'a mut dyn Write, admits: &'a dyn Fn(&[u8]) -> bool) -> Self {
-        Self { to, admits, begun: Vec::new(), is_within_line: false, is_admitted: true, has_passed: false }
+    pub(crate) fn new(to: &'a mut dyn Write, treats: &'a dyn Fn(&[u8]) -> Treatment) -> Self {
+        Self { to, treats, begun: Vec::new(), is_within_line: false, is_admitted: true, has_passed: false }
     }
 
     /// Takes the rest of a line, up to its end or that of `bytes`; what is left of them.
@@ -46,7 +64,12 @@ impl<'a> PatchParts<'a> {
                 return Ok(rest);
             }
             // What cannot be read is shown: nothing is left out by mistake.
-            self.is_admitted = path_of(&self.begun).is_none_or(|path| (self.admits)(&path));
+            let treatment = path_of(&self.begun).map_or(Treatment::Pass, |path| (self.treats)(&path));
+            if let Treatment::Replace(part) = &treatment {
+                self.is_admitted = true;
+                self.pass(part)?;
+            }
+            self.is_admitted = treatment == Treatment::Pass;
         }
         self.is_within_line = !is_whole;
         self.pass_begun()?;
@@ -110,8 +133,8 @@ mod tests {
 
     fn parts(chosen: &[&[u8]], patch: &[u8], step: usize) -> Vec<u8> {
         let mut out = Vec::new();
-        let admits = |path: &[u8]| chosen.contains(&path);
-        let mut parts = PatchParts::new(&mut out, &admits);
+        let treats = |path: &[u8]| Treatment::of(chosen.contains(&path));
+        let mut parts = PatchParts::new(&mut out, &treats);
         patch.chunks(step).for_each(|chunk| parts.write_all(chunk).unwrap());
         parts.finish().unwrap();
         out

@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::output::changes;
 use crate::output::record_json::{self, bytes};
+use crate::output::renamed::Renames;
 use crate::output::stdout::unwritten;
 use crate::use_case::report::report;
 use crate::use_case::select::Selected;
@@ -17,7 +18,12 @@ use std::io::Write;
 const MOST_LINES: usize = 1000;
 
 /// Writes a document of schema `isobox.diff/v1`: every line of the report, as it comes.
-pub(crate) fn stream(out: &mut dyn Write, objects: &dyn ObjectStore, selected: &Selected) -> Result<(), Failure> {
+pub(crate) fn stream(
+    out: &mut dyn Write,
+    objects: &dyn ObjectStore,
+    selected: &Selected,
+    renames: &Renames,
+) -> Result<(), Failure> {
     let Selected { digest, record } = selected;
     let (task, digest) = (record.task, digest.to_string());
     write!(out, "{{\"schema\":\"isobox.diff/v1\",\"id\":\"{task}\",\"record\":\"{digest}\",\"files\":[")
@@ -29,7 +35,14 @@ pub(crate) fn stream(out: &mut dyn Write, objects: &dyn ObjectStore, selected: &
         Ok(())
     })?;
     let totals = record.artifacts.change_set.map_or(Value::Null, |set| record_json::changes(&set));
-    writeln!(out, "\n],\"changes\":{totals}}}").and_then(|()| out.flush()).map_err(unwritten)
+    write!(out, "\n],\"changes\":{totals},\"renames\":[").map_err(unwritten)?;
+    let mut comma = "";
+    for (from, to, similarity) in renames.each() {
+        let rename = json!({ "from": bytes(from), "to": bytes(to), "similarity": similarity });
+        write!(out, "{comma}\n{rename}").map_err(unwritten)?;
+        comma = ",";
+    }
+    writeln!(out, "\n]}}").and_then(|()| out.flush()).map_err(unwritten)
 }
 
 /// The report of `record`: totals of every category, and its first [`MOST_LINES`] lines.

@@ -208,6 +208,11 @@ fn label(prefix: &[u8], path: &RepoPath, mode: Option<Mode>) -> Vec<u8> {
     }
 }
 
+/// Writes the names and the sections that make `new` of `old`, as a patch has them; nothing where they are the same.
+pub fn write_text_diff(out: &mut dyn Write, old: &[u8], new: &[u8], labels: &(Vec<u8>, Vec<u8>)) -> io::Result<()> {
+    if old == new { Ok(()) } else { text::write(out, old, new, labels) }
+}
+
 fn octal(mode: Mode) -> &'static str {
     match mode {
         Mode::File => "100644",

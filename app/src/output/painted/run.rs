@@ -1,9 +1,10 @@
 //! Changed lines with nothing unchanged between them: those that are gone, then those that took their place.
 
-use super::lines::{LineKind, Piece};
 use super::style::{Hue, Palette, Style};
 use super::syntax::{Looks, Sides, Syntax};
 use super::words::{self, Words};
+use crate::output::patch_lines::{LineKind, Piece};
+use isobox_domain::moves::Mark;
 use std::io::{self, Write};
 use std::ops::Range;
 
@@ -18,6 +19,7 @@ const LONGEST_LINE: usize = 4 << 10;
 struct Line {
     kind: LineKind,
     text: Vec<u8>,
+    mark: Mark,
 }
 
 /// The lines of a run, as far as they came.
@@ -36,13 +38,13 @@ impl Run {
     }
 
     /// Keeps `piece`, if it is a line that can be kept.
-    pub(super) fn push(&mut self, piece: &Piece<'_>) -> bool {
+    pub(super) fn push(&mut self, piece: &Piece<'_>, mark: Mark) -> bool {
         if !takes(piece) {
             return false;
         }
         self.bytes += piece.text.len();
         self.added += usize::from(piece.kind == LineKind::Added);
-        self.lines.push(Line { kind: piece.kind, text: piece.text.to_vec() });
+        self.lines.push(Line { kind: piece.kind, text: piece.text.to_vec(), mark });
         true
     }
 
@@ -50,7 +52,7 @@ impl Run {
     pub(super) fn note(&mut self, piece: Piece<'_>) -> bool {
         let is_kept = !self.lines.is_empty() && takes(&piece);
         if is_kept {
-            self.lines.push(Line { kind: piece.kind, text: piece.text.to_vec() });
+            self.lines.push(Line { kind: piece.kind, text: piece.text.to_vec(), mark: Mark::Unmoved });
         }
         is_kept
     }
@@ -59,19 +61,27 @@ impl Run {
     pub(super) fn write(self, out: &mut dyn Write, palette: Palette, syntax: &mut Syntax) -> io::Result<()> {
         let (removed, added) = if palette == Palette::Plain { Default::default() } else { self.words() };
         let (mut removed, mut added) = (removed.into_iter(), added.into_iter());
-        for Line { kind, text } in &self.lines {
-            let (sign, hue, sides, words) = match kind {
-                LineKind::Removed => (b"-", Hue::Red, Sides::Old, removed.next()),
-                LineKind::Added => (b"+", Hue::Green, Sides::New, added.next()),
+        for Line { kind, text, mark } in &self.lines {
+            let (sign, sides, words) = match kind {
+                LineKind::Removed => (b"-", Sides::Old, removed.next()),
+                LineKind::Added => (b"+", Sides::New, added.next()),
                 _ => {
                     palette.write(out, Style::default(), text)?;
                     out.write_all(b"\n")?;
                     continue;
                 }
             };
-            let looks = if palette == Palette::Plain { Looks::new() } else { syntax.looks(sides, text) };
-            palette.write(out, Style::of(hue), sign)?;
-            write_text(out, palette, Style::of(hue), text, &looks, &words.unwrap_or_default())?;
+            let base = base(*kind, *mark);
+            let (mut looks, mut words) = (Looks::new(), words.unwrap_or_default());
+            if palette != Palette::Plain {
+                looks = syntax.looks(sides, text);
+            }
+            if *mark != Mark::Unmoved {
+                // Of what was moved nothing else is told.
+                (looks, words) = Default::default();
+            }
+            palette.write(out, base, sign)?;
+            write_text(out, palette, base, text, &looks, &words)?;
             out.write_all(b"\n")?;
         }
         Ok(())
@@ -87,6 +97,18 @@ impl Run {
             true => Default::default(),
             false => words::changed(&removed, &added),
         }
+    }
+}
+
+/// How a changed line looks: in the colours of Git.
+pub(super) const fn base(kind: LineKind, mark: Mark) -> Style {
+    match (kind, mark) {
+        (LineKind::Removed, Mark::Unmoved) => Style::of(Hue::Red),
+        (LineKind::Removed, Mark::Moved) => Style::bold(Hue::Magenta),
+        (LineKind::Removed, Mark::MovedApart) => Style::bold(Hue::Blue),
+        (_, Mark::Unmoved) => Style::of(Hue::Green),
+        (_, Mark::Moved) => Style::bold(Hue::Cyan),
+        (_, Mark::MovedApart) => Style::bold(Hue::Yellow),
     }
 }
 

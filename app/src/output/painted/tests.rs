@@ -1,8 +1,9 @@
 use super::*;
+use crate::output::patch_lines::PatchLines;
 
 fn painted(patch: &[u8], palette: Palette) -> String {
     let mut out = Vec::new();
-    let mut lines = PatchLines::new(Painter::new(&mut out, palette));
+    let mut lines = PatchLines::new(Painter::new(&mut out, palette, Vec::new()));
     lines.write_all(patch).expect("a vector takes everything");
     lines.finish().and_then(Painter::finish).expect("a vector takes everything");
     String::from_utf8(out).expect("text")

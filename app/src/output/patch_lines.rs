@@ -6,7 +6,7 @@ use isobox_domain::hunks;
 use std::io::{self, Write};
 
 /// Longest piece, in bytes: a line that is no longer comes as one.
-pub(super) const LONGEST_PIECE: usize = 64 << 10;
+const LONGEST_PIECE: usize = 64 << 10;
 
 /// What a line of a patch is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,238 @@
+//! Renames in a patch: found among the files that it deletes and adds, and shown as one file with another name.
+//!
+//! The stored patch has none: a rename is a way of looking at it.
+
+use crate::output::patch_lines::{LineKind, Piece, Pieces};
+use crate::output::patch_parts::Treatment;
+use isobox_domain::quoted_name::{named_twice, quoted};
+use isobox_domain::renames::{self, Candidate, Sketch};
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Write};
+
+/// Longest text that is compared, in bytes.
+const LONGEST_TEXT: usize = 1 << 20;
+/// How much text is kept to be compared, in bytes. Of what comes later only the same content is found.
+const MOST_TEXT: usize = 4 << 20;
+/// How much of paths is kept, with what belongs to them, in bytes. What comes later is no part of a rename.
+const MOST_PATHS: usize = 16 << 20;
+/// What a path takes beside its bytes, roughly.
+const ENTRY_BYTES: usize = 200;
+
+/// Writes the lines of a unified diff of two texts: names and sections, without the lines before them.
+pub(crate) type WriteDiff = fn(&mut dyn Write, &[u8], &[u8], &(Vec<u8>, Vec<u8>)) -> io::Result<()>;
+
+/// A file that went, or one that came.
+#[derive(Default)]
+struct Part {
+    path: Vec<u8>,
+    /// Six digits; none where it is not known to have gone or come.
+    mode: Vec<u8>,
+    /// Git's name of its content, as the patch has it.
+    oid: Vec<u8>,
+    text: Option<Vec<u8>>,
+    is_deleted: bool,
+}
+
+/// Takes the pieces of a patch.
+pub(crate) struct RenameSearch {
+    parts: Vec<Part>,
+    open: Option<Part>,
+    text_bytes: usize,
+    path_bytes: usize,
+}
+
+/// A file that has another path.
+struct Renamed {
+    old: Part,
+    new: Part,
+    similarity: u8,
+}
+
+/// What was found.
+#[derive(Default)]
+pub(crate) struct Renames {
+    by_new: HashMap<Vec<u8>, Renamed>,
+    old: HashSet<Vec<u8>>,
+}
+
+impl RenameSearch {
+    pub(crate) const fn new() -> Self {
+        Self { parts: Vec::new(), open: None, text_bytes: 0, path_bytes: 0 }
+    }
+
+    /// The renames, of files that share `least` percent.
+    pub(crate) fn renames(mut self, least: u8) -> Renames {
+        self.end_part();
+        let (mut deleted, mut added): (Vec<Part>, Vec<Part>) = self.parts.into_iter().partition(|part| part.is_deleted);
+        // What became another kind of thing goes and comes, and is no rename.
+        let gone: HashSet<&[u8]> = deleted.iter().map(|part| part.path.as_slice()).collect();
+        let both: HashSet<Vec<u8>> =
+            added.iter().map(|part| &part.path).filter(|path| gone.contains(path.as_slice())).cloned().collect();
+        deleted.retain(|part| !both.contains(&part.path));
+        added.retain(|part| !both.contains(&part.path));
+        // Random, so that nobody can write a line that is taken for another one.
+        let hashes = RandomState::new();
+        let [from, to] =
+            [&deleted, &added].map(|parts| parts.iter().map(|part| candidate(part, &hashes)).collect::<Vec<_>>());
+        let found = renames::pair(&from, &to, least);
+        drop((from, to));
+        let mut renames = Renames::default();
+        for rename in found {
+            let (old, new) = (std::mem::take(&mut deleted[rename.from]), std::mem::take(&mut added[rename.to]));
+            renames.old.insert(old.path.clone());
+            renames.by_new.insert(new.path.clone(), Renamed { old, new, similarity: rename.similarity });
+        }
+        renames
+    }
+
+    fn end_part(&mut self) {
+        let Some(part) = self.open.take().filter(|part| !part.mode.is_empty()) else { return };
+        let bytes = part.path.len() + ENTRY_BYTES;
+        if self.path_bytes + bytes <= MOST_PATHS {
+            self.path_bytes += bytes;
+            self.text_bytes += part.text.as_ref().map_or(0, Vec::len);
+            self.parts.push(part);
+        }
+    }
+
+    fn header(&mut self, line: &[u8]) {
+        if let Some(names) = line.strip_prefix(b"diff --git ") {
+            self.end_part();
+            self.open = named_twice(names).map(|path| Part { path, ..Part::default() });
+            return;
+        }
+        let Some(part) = &mut self.open else { return };
+        for (words, is_deleted) in [(&b"deleted file mode "[..], true), (b"new file mode ", false)] {
+            if let Some(mode) = line.strip_prefix(words).filter(|mode| is_mode(mode)) {
+                (part.mode, part.is_deleted) = (mode.to_vec(), is_deleted);
+            }
+        }
+        if let Some(oid) = line.strip_prefix(b"index ").and_then(|names| oid_of(names, part.is_deleted)) {
+            part.oid = oid.to_vec();
+        }
+        if let (true, Some(text)) = (line.starts_with(b"\\"), &mut part.text) {
+            text.pop();
+        }
+    }
+
+    /// Takes a line of the only side that a file has.
+    fn content(&mut self, piece: Piece<'_>) {
+        let room = LONGEST_TEXT.min(MOST_TEXT - self.text_bytes);
+        let Some(part) = &mut self.open else { return };
+        let Some(text) = &mut part.text else { return };
+        if text.len() + piece.text.len() >= room {
+            part.text = None;
+            return;
+        }
+        text.extend_from_slice(piece.text);
+        text.extend(piece.ends.then_some(b'\n'));
+    }
+}
+
+impl Pieces for RenameSearch {
+    fn take(&mut self, piece: Piece<'_>) -> io::Result<()> {
+        match piece.kind {
+            LineKind::Header if piece.is_whole() => self.header(piece.text),
+            LineKind::Section => {
+                if let Some(part) =
+                    self.open.as_mut().filter(|part| part.mode.starts_with(b"100") && part.text.is_none())
+                {
+                    part.text = Some(Vec::new());
+                }
+            }
+            LineKind::Removed | LineKind::Added => self.content(piece),
+            LineKind::Header | LineKind::Kept => {}
+        }
+        Ok(())
+    }
+}
+
+impl Renames {
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_new.is_empty()
+    }
+
+    /// Where what is at `new` was before, and what both contents share, in percent.
+    pub(crate) fn origin(&self, new: &[u8]) -> Option<(&[u8], u8)> {
+        self.by_new.get(new).map(|renamed| (renamed.old.path.as_slice(), renamed.similarity))
+    }
+
+    /// Whether what was at `path` is at another one.
+    pub(crate) fn has_left(&self, path: &[u8]) -> bool {
+        self.old.contains(path)
+    }
+
+    /// The old path and the new one of each, and what both contents share, in percent; in the order of the new paths.
+    pub(crate) fn each(&self) -> impl Iterator<Item = (&[u8], &[u8], u8)> {
+        let mut all: Vec<_> = self.by_new.values().collect();
+        all.sort_unstable_by_key(|renamed| &renamed.new.path);
+        all.into_iter().map(|Renamed { old, new, similarity }| (old.path.as_slice(), new.path.as_slice(), *similarity))
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> u64 {
+        self.by_new.len() as u64
+    }
+
+    /// What becomes of the part of `path` in the patch.
+    pub(crate) fn treatment(&self, path: &[u8], write_diff: WriteDiff) -> Treatment {
+        match self.by_new.get(path) {
+            Some(renamed) => renamed.part(write_diff).map_or(Treatment::Pass, Treatment::Replace),
+            None => Treatment::of(!self.has_left(path)),
+        }
+    }
+}
+
+impl Renamed {
+    /// The part of a patch as Git writes it for a rename.
+    fn part(&self, write_diff: WriteDiff) -> io::Result<Vec<u8>> {
+        let (old, new) = (&self.old, &self.new);
+        let labels = (quoted(b"a/", &old.path), quoted(b"b/", &new.path));
+        let mut part = Vec::new();
+        let mut line = |pieces: &[&[u8]]| part.extend_from_slice(&[&pieces.concat(), &b"\n"[..]].concat());
+        line(&[b"diff --git ", &labels.0, b" ", &labels.1]);
+        if old.mode != new.mode {
+            line(&[b"old mode ", &old.mode]);
+            line(&[b"new mode ", &new.mode]);
+        }
+        line(&[format!("similarity index {}%", self.similarity).as_bytes()]);
+        line(&[b"rename from ", &quoted(b"", &old.path)]);
+        line(&[b"rename to ", &quoted(b"", &new.path)]);
+        if old.oid != new.oid {
+            let mode: &[u8] = if old.mode == new.mode { &new.mode } else { b"" };
+            let blank: &[u8] = if mode.is_empty() { b"" } else { b" " };
+            line(&[b"index ", &old.oid, b"..", &new.oid, blank, mode]);
+            if let (Some(before), Some(after)) = (&old.text, &new.text) {
+                write_diff(&mut part, before, after, &labels)?;
+            }
+        }
+        Ok(part)
+    }
+}
+
+fn candidate<'a>(part: &'a Part, hashes: &RandomState) -> Candidate<'a> {
+    let text = part.text.as_ref().filter(|text| !text.is_empty());
+    // A link to a path is no file with that path in it.
+    let name = (!part.oid.is_empty()).then(|| (&part.mode[..3], part.oid.as_slice()));
+    Candidate { path: &part.path, name, sketch: text.map(|text| Sketch::of(text, &|span| hashes.hash_one(span))) }
+}
+
+fn is_mode(mode: &[u8]) -> bool {
+    mode.len() == 6 && mode.iter().all(u8::is_ascii_digit)
+}
+
+/// The name of the content that is there, of `index OLD..NEW`: one that is not cut short. Empty content has none: it says nothing
+/// about where it comes from.
+fn oid_of(names: &[u8], is_deleted: bool) -> Option<&[u8]> {
+    const EMPTY: [&str; 2] = [
+        "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+        "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+    ];
+    let names = names.split(|&byte| byte == b' ').next()?;
+    let dots = names.windows(2).position(|pair| pair == b"..")?;
+    let oid = if is_deleted { &names[..dots] } else { &names[dots + 2..] };
+    let is_whole = matches!(oid.len(), 40 | 64) && oid.iter().all(u8::is_ascii_hexdigit);
+    (is_whole && !EMPTY.iter().any(|empty| empty.as_bytes() == oid)).then_some(oid)
+}
