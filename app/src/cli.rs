@@ -37,7 +37,7 @@ pub(crate) use cache::{CacheArguments, CacheCommand, CachePruneArguments, CacheS
 pub(crate) use doctor::DoctorArguments;
 pub(crate) use learn::{CompletionsArguments, LearnCommand, ManArguments, ShellName};
 pub(crate) use list::{ListArguments, WhichTasks};
-pub(crate) use look::{CatArguments, ColorMoved, DiffArguments, LogsArguments, ShowArguments};
+pub(crate) use look::{CatArguments, ColorMoved, CompareArguments, DiffArguments, LogsArguments, ShowArguments};
 pub(crate) use misunderstood::misunderstood;
 pub(crate) use policy::{
     PolicyArguments, PolicyCheckArguments, PolicyCommand, PolicyExplainArguments, PolicyPresetsArguments,
@@ -199,6 +199,19 @@ pub(crate) enum Command {
         nor text over 2 MiB or 100000 lines on either side: `binary` and `unexamined`\n\
         say so.")]
     Report(ReportArguments),
+    /// Show what several tasks made of the same commit, side by side
+    ///
+    /// How each of them ended and how long it took, what it changed, its tests and its risks; then every path, with = where the
+    /// results are the same, ≠ where they differ, and · where not every task changed it. What a task alone has to look at is told
+    /// below the path.
+    #[command(after_help = "Examples:\n  \
+        isobox compare @latest @latest~1\n  \
+        isobox compare @latest @latest~1 -- src\n  \
+        isobox compare --json @latest~1 @latest\n\n\
+        Tasks that started from other commits are refused: what differs would be the\n\
+        commits' as well. Up to 5 tasks fit beside each other. `lines` are those of the\n\
+        whole patch, whatever paths are chosen.")]
+    Compare(CompareArguments),
     /// Print the captured output of a task
     #[command(
         after_help = "Examples:\n  isobox logs @latest\n  isobox logs --follow @latest\n  isobox logs --stderr task-0123 > errors.txt"

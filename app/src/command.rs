@@ -5,6 +5,7 @@ mod attestation;
 mod audit;
 mod backend;
 mod cache;
+mod compare;
 mod completion;
 mod diff;
 mod doctor;
@@ -97,6 +98,7 @@ fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
         Command::Show(arguments) => look::show(console, &arguments),
         Command::Diff(arguments) => diff::diff(console, &arguments),
         Command::Report(arguments) => report::report(console, &arguments),
+        Command::Compare(arguments) => compare::compare(console, &arguments),
         Command::Logs(arguments) => look::logs(console, &arguments),
         Command::Cat(arguments) => look::cat(&arguments),
         Command::Act(command) => act::act(console, command),

@@ -8,6 +8,7 @@ pub(crate) mod backends;
 pub(crate) mod cache;
 pub(crate) mod cat;
 pub(crate) mod dependencies;
+pub(crate) mod compare;
 pub(crate) mod diff;
 mod disposal;
 pub(crate) mod doctor;

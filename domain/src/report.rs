@@ -15,6 +15,7 @@ pub use category::RiskCategory;
 pub use content::ContentFinding;
 pub use dependency::{Dependencies, DependencyChange, DependencyChanges, DependencyKey, Manifest};
 pub use level::RiskLevel;
+pub use names::is_test;
 pub use patch::{ExaminedPart, PatchScan, content_findings};
 
 use crate::change::{After, Change, ChangeKind, ChangeLine, ChangeSummary, Mode, NotCapturedReason, RuleOrigin};

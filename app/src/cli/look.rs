@@ -73,6 +73,23 @@ pub(crate) enum ColorMoved {
     No,
 }
 
+/// `isobox compare`.
+#[derive(Debug, Args)]
+pub(crate) struct CompareArguments {
+    /// The project and the store.
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Print every path, and what is known of the tasks, as a JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Two tasks or more, each as other commands take it: an id, @latest, @latest~N, b3:DIGEST, an archive
+    #[arg(value_name = "TASK", required = true, num_args = 2..)]
+    pub(crate) tasks: Vec<OsString>,
+    /// These paths alone, from the root of the repository; a directory stands for all below it
+    #[arg(value_name = "PATH", last = true)]
+    pub(crate) paths: Vec<OsString>,
+}
+
 /// `isobox logs`.
 #[derive(Debug, Args)]
 pub(crate) struct LogsArguments {

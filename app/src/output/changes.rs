@@ -141,6 +141,14 @@ fn described(line: &ChangeLine) -> String {
     }
 }
 
+/// The letter of a line: `?` for what was left out.
+pub(crate) fn line_letter(line: &ChangeLine) -> char {
+    match line {
+        ChangeLine::Change(change) => letter(change.kind()),
+        ChangeLine::NotCaptured(_) => '?',
+    }
+}
+
 /// The name of a kind in documents.
 pub(crate) const fn kind(kind: ChangeKind) -> &'static str {
     match kind {

@@ -94,6 +94,16 @@ impl RankedReport {
         self.each_of(None, ports, record, each)
     }
 
+    /// The findings of `line`, which stands at `place` in the Change Set.
+    pub(crate) fn findings_of(
+        &self,
+        objects: &dyn ObjectStore,
+        place: usize,
+        line: &ChangeLine,
+    ) -> Result<Vec<Finding>, Failure> {
+        self.findings(objects, place, line)
+    }
+
     fn each_of(
         &self,
         level: Option<RiskLevel>,

@@ -9,6 +9,7 @@ mod backends;
 mod cache;
 mod completion;
 mod copies;
+mod diff_view;
 mod doctor;
 mod export_git;
 mod files;

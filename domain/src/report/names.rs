@@ -78,7 +78,7 @@ fn is_script(name: &Name<'_>) -> bool {
 }
 
 /// Whether a file of this name is one of tests.
-pub(super) fn is_test(path: &RepoPath) -> bool {
+pub fn is_test(path: &RepoPath) -> bool {
     let lower = path.as_bytes().to_ascii_lowercase();
     let name = Name::of(&lower);
     let stem = name.file.split(|byte| *byte == b'.').next().unwrap_or_default();
