@@ -103,11 +103,11 @@ pub(crate) struct GlobalFlags {
     /// Print in detail what holds for a task, and how long it took
     #[arg(long, short, global = true, conflicts_with = "quiet", help_heading = EVERYWHERE)]
     pub(crate) verbose: bool,
-    /// When to colour labels: auto, always or never
+    /// When to colour labels, and what `diff` shows: auto, always or never
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t, help_heading = EVERYWHERE)]
     #[arg(hide_default_value = true, hide_possible_values = true)]
     pub(crate) color: Colour,
-    /// Print `diff`, `logs`, `report` and `show` without a pager
+    /// Print `compare`, `diff`, `logs`, `report` and `show` without a pager
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(crate) no_pager: bool,
 }
@@ -182,7 +182,15 @@ pub(crate) enum Command {
     Show(ShowArguments),
     /// Show what a task changed, as a patch
     #[command(after_help = "Examples:\n  \
-        isobox diff @latest\n  isobox diff --stat @latest\n  isobox diff @latest src README.md\n  isobox diff task-0123 | git apply --check")]
+        isobox diff @latest\n  isobox diff --stat @latest\n  isobox diff @latest src README.md\n  isobox diff task-0123 | git apply --check\n  \
+        isobox diff --color=always @latest\n  isobox diff --name-status -M=80 @latest\n\n\
+        A pipe gets the patch as it was stored, unless --color=always, -M or --tool asks\n\
+        for something else. A terminal, --stat, --name-status and --json show renames,\n\
+        --name-only both of their paths.\n\n\
+        What --tool starts runs outside of a sandbox and reads what a workload made: let\n\
+        it be a program that bad input cannot harm. It gets text that is escaped as on a\n\
+        terminal: delta the patch, difft and the difftool of Git (difftool.NAME.cmd in\n\
+        the configuration of the user) each text file as it was and as it is.")]
     Diff(DiffArguments),
     /// Tell what a person should look at in what a task changed, the most important first
     ///

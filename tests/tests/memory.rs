@@ -106,3 +106,41 @@ fn a_large_result_becomes_a_commit_and_a_file_for_git_in_constant_memory() {
     let peak = getrusage(UsageWho::RUSAGE_CHILDREN).expect("the usage of programs that ended").max_rss();
     assert!(peak < MOST_KIB as i64, "{peak} KiB");
 }
+
+/// Files that a directory is renamed with: twice as many paths change.
+const RENAMED_FILES: u32 = 25_000;
+
+#[test]
+fn a_result_of_any_size_is_looked_at_in_constant_memory() {
+    let project = Project::initialised(User::Current);
+    let make = format!(
+        "mkdir old && i=0 && while [ $i -lt {RENAMED_FILES} ]; do i=$((i+1)); echo \"let x = $i;\" > old/f$i.rs; done"
+    );
+    assert!(project.command("sh").args(["-c", &make]).status().expect("run sh").success());
+    project.commit_all("Many files");
+    let change = "mv old new; head -c 10000000 /dev/zero | tr '\\0' '(' > new/long.js; \
+        head -c 1500000 /dev/urandom | od -An -tx1 -w2 | head -90000 > new/short.rs; \
+        i=0; for e in rs py js c cpp java go rb php html md sh sql scala cs; do cp new/f1.rs new/l.$e; head -300 new/short.rs >> new/l.$e; done";
+    let ran = project.isobox(&["tool", "-q", "--", "sh", "-c", change]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for arguments in [
+        &["diff", "--color=always", "@latest"][..],
+        &["diff", "--color=always", "--no-renames", "@latest"],
+        &["diff", "--stat", "@latest"],
+        &["diff", "--json", "@latest"],
+        &["compare", "@latest", "@latest"],
+    ] {
+        let done = AtomicBool::new(false);
+        let peak = thread::scope(|scope| {
+            let watcher = scope.spawn(|| watch_peak(&done));
+            let mut shown = project.isobox_command(arguments).stdout(Stdio::piped()).spawn().expect("start isobox");
+            let length = drain(&mut shown.stdout.take().expect("a pipe"));
+            assert!(length > u64::from(RENAMED_FILES), "{arguments:?}");
+            assert!(shown.wait().expect("wait").success());
+            done.store(true, Ordering::Relaxed);
+            watcher.join().expect("watched")
+        });
+        println!("peak of {arguments:?}: {peak} KiB");
+        assert!((1..MOST_KIB).contains(&peak), "{arguments:?}: {peak} KiB");
+    }
+}

@@ -1,6 +1,7 @@
 //! The commands that only look.
 
 use super::Place;
+use crate::output::diff_tool::DiffTool;
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 
@@ -40,8 +41,6 @@ pub(crate) struct DiffArguments {
     #[arg(long, conflicts_with = "name_only")]
     pub(crate) name_status: bool,
     /// Show a deleted and an added file as one that was renamed if they share so many percent, 50 unless said
-    ///
-    /// A terminal, --stat, --name-status and --json show renames without it; a patch in a pipe stays as it was stored.
     #[arg(long, short = 'M', value_name = "PERCENT", num_args = 0..=1, require_equals = true, default_missing_value = "50")]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=100))]
     pub(crate) find_renames: Option<u8>,
@@ -51,6 +50,9 @@ pub(crate) struct DiffArguments {
     /// How to colour lines that were moved: zebra tells one block from the next
     #[arg(long, value_enum, value_name = "MODE", default_value_t)]
     pub(crate) color_moved: ColorMoved,
+    /// Let another program show it: delta, difft, or the difftool that Git is configured to use
+    #[arg(long, value_enum, value_name = "TOOL", conflicts_with_all = ["stat", "name_only", "name_status", "json"])]
+    pub(crate) tool: Option<DiffTool>,
     /// Print every changed path, and what deserves a look, as a JSON document
     #[arg(long, conflicts_with_all = ["stat", "name_only", "name_status", "paths"])]
     pub(crate) json: bool,

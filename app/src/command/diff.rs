@@ -6,14 +6,16 @@ use crate::cli::{ColorMoved, DiffArguments};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::output::console::{Console, painting};
+use crate::output::diff_tool::{DiffTool, FileComparingTool, PatchReadingTool};
 use crate::output::moved::MoveSearch;
 use crate::output::painted::{Painter, Palette};
 use crate::output::patch_lines::PatchLines;
 use crate::output::patch_parts::{PatchParts, Treatment};
 use crate::output::renamed::{RenameSearch, Renames};
 use crate::output::stdout::{self, unwritten};
+use crate::output::terminal::TerminalWriter;
 use crate::output::{changes, report_json};
-use crate::use_case::{diff as walk, logs as copying};
+use crate::use_case::{diff as walk, logs as copying, sides};
 use crate::wiring;
 use isobox_domain::change::{ChangeLine, ChangeSummary};
 use isobox_domain::moves::Mark;
@@ -42,6 +44,8 @@ pub(super) fn diff(console: Console, arguments: &DiffArguments) -> Result<ExitCo
             .map(|()| true)
     } else if arguments.stat || arguments.name_only || arguments.name_status {
         look.list()
+    } else if let Some(tool) = arguments.tool {
+        look.with_tool(console, tool)
     } else {
         look.patch(console)
     };
@@ -76,6 +80,28 @@ impl Look<'_> {
         let mut lines = PatchLines::new(Painter::new(&mut out, palette, marks));
         let has_shown = self.copy(&renames, &mut lines)?;
         lines.finish().and_then(Painter::finish).map_err(unwritten)?;
+        Ok(has_shown)
+    }
+
+    /// Lets a program show it; whether there was something to show.
+    fn with_tool(&self, console: Console, tool: DiffTool) -> Result<bool, Failure> {
+        if tool == DiffTool::Delta {
+            let mut child = PatchReadingTool::start(tool)?;
+            let has_shown = self.copy(&self.renames()?, &mut TerminalWriter::new(&mut child))?;
+            return child.finish().map(|()| has_shown);
+        }
+        let (files, mut has_shown) = (FileComparingTool::new(tool)?, false);
+        let (objects, record) = (self.named.store.objects(), &self.named.selected.record);
+        sides::each(objects, record, self.selection, &mut |change, sides| {
+            has_shown = true;
+            match sides {
+                Some(sides) => files.show(change.path.as_bytes(), &sides),
+                None => {
+                    console.line(&format!("{} is no text that can be compared", change.path));
+                    Ok(())
+                }
+            }
+        })?;
         Ok(has_shown)
     }
 

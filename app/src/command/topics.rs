@@ -51,10 +51,10 @@ ends. For programs:
   --json           one document on standard output with
                    `schema: \"isobox.THING/v1\"`, full ids, and times in UTC:
                    audit check, audit checkpoint, audit rebuild, backend list,
-                   cache prune, cache stat, diff, doctor, export, import, list,
-                   policy check, policy show, show, store compact, store prune,
-                   store repair, store stat, update, verify, version, workspace
-                   list
+                   cache prune, cache stat, compare, diff, doctor, export,
+                   import, list, policy check, policy show, show, store compact,
+                   store prune, store repair, store stat, update, verify,
+                   version, workspace list
   --format json    the same: report, which also knows markdown and sarif
   --jsonl          the same, one document of schema isobox.task/v1 a line, as
                    they are found: list
@@ -63,7 +63,8 @@ ends. For programs:
   --events         what happens to a task, one document of schema
                    isobox.event/v1 a line: run, tool, rerun
   --id-file        the task's id, before the workload starts: run, tool, rerun
-  logs, diff, cat  the bytes themselves when piped
+  logs, diff, cat  the bytes themselves when piped; of `diff` without
+                   --color=always, --find-renames and --tool
   diff             a patch that `git apply` takes
 
 Text that is not UTF-8 is an object with its bytes in `hex` and how it is
@@ -83,12 +84,14 @@ isobox reads these variables:
   XDG_CACHE_HOME    isobox/ in it holds what can be made again  [~/.cache]
   PATH              where bubblewrap is looked for; with `path_mode: inherited`
                     also where a workload's programs are
-  ISOBOX_PAGER      the pager for `diff`, `logs`, `report` and `show`; else
-                    PAGER, else less. An empty one, and cat, is none
+  ISOBOX_PAGER      the pager for `compare`, `diff`, `logs`, `report` and
+                    `show`; else PAGER, else less. An empty one, and cat, is
+                    none
+  TERM              unset, or dumb: `diff` has no colours
   ISOBOX_AUTO_COMPACT
                     0: no compaction of a store starts by itself
   NO_COLOR          no colours
-  CLICOLOR_FORCE    colours although standard error is no terminal
+  CLICOLOR_FORCE    colours of labels although standard error is no terminal
 
 `isobox update` alone reads these:
 

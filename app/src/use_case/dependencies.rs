@@ -45,11 +45,11 @@ impl<'a> Comparison<'a> {
         let Some(Sides { before, after, .. }) = sides(self.objects, patch, change)? else {
             return Ok(DependencyChanges::NotThere);
         };
-        let named = |content: &[u8], is_there: bool| match is_there {
-            true => self.manifests.dependencies(manifest, content),
-            false => Some(Dependencies::new()),
+        let named = |content: Option<Vec<u8>>| match content {
+            Some(content) => self.manifests.dependencies(manifest, &content),
+            None => Some(Dependencies::new()),
         };
-        Ok(match (named(&before, change.before.is_some()), named(&after, change.after.is_some())) {
+        Ok(match (named(before), named(after)) {
             (Some(before), Some(after)) => DependencyChanges::between(&before, &after),
             _ => DependencyChanges::Unreadable,
         })

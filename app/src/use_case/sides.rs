@@ -1,10 +1,12 @@
 //! A changed text as it was and as it is: what it was is in no record, and is made of what it is and the record's patch.
 
+use super::diff;
 use super::patch_reader::PatchReader;
 use crate::failure::{Failure, FailureKind};
-use isobox_domain::change::{Change, Mode};
+use isobox_domain::change::{Change, ChangeLine, Mode};
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::hunks::Hunks;
+use isobox_domain::promotion::Selection;
 use isobox_domain::record::TaskRecord;
 use isobox_ports::{Content, ObjectStore};
 use std::io::Read;
@@ -18,10 +20,26 @@ pub(crate) struct Sides {
     pub(crate) part: Vec<u8>,
     /// What is in it.
     pub(crate) hunks: Hunks,
-    /// What it was; empty if it was not there.
-    pub(crate) before: Vec<u8>,
-    /// What it is; empty if it is no more.
-    pub(crate) after: Vec<u8>,
+    /// What it was; `None`: it was not there.
+    pub(crate) before: Option<Vec<u8>>,
+    /// What it is; `None`: it is no more.
+    pub(crate) after: Option<Vec<u8>>,
+}
+
+/// Hands every change that `selection` admits to `each`, with its sides if it has any.
+pub(crate) fn each(
+    objects: &dyn ObjectStore,
+    record: &TaskRecord,
+    selection: &Selection,
+    each: &mut dyn FnMut(&Change, Option<Sides>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut patch = patch(objects, record)?;
+    diff::each_line(&diff::Ports { objects }, record, &mut |line| match line {
+        ChangeLine::Change(change) if selection.admits(&change.path) => {
+            each(&change, sides(objects, &mut patch, &change)?)
+        }
+        _ => Ok(()),
+    })
 }
 
 /// Both sides of `change`, if it is one of a text whose patch leads from what was there to what is.
@@ -37,15 +55,13 @@ pub(crate) fn sides(
     }
     let Some(part) = patch.find(&change.path)? else { return Ok(None) };
     let Some(hunks) = Hunks::parse(&part) else { return Ok(None) };
-    let after = match &change.after {
-        Some(after) => read(objects, &after.content)?,
-        None => Vec::new(),
-    };
-    let Some(before) = hunks.taken(&after, &|_| false) else { return Ok(None) };
+    let after = change.after.as_ref().map(|after| read(objects, &after.content)).transpose()?;
+    let Some(before) = hunks.taken(after.as_deref().unwrap_or_default(), &|_| false) else { return Ok(None) };
     let is_right = match &change.before {
         Some(known) => known.content.is_some_and(|known| known.id.as_bytes() == blake3::hash(&before).as_bytes()),
         None => before.is_empty(),
     };
+    let before = change.before.is_some().then_some(before);
     Ok(is_right.then_some(Sides { part, hunks, before, after }))
 }
 

@@ -58,7 +58,7 @@ fn a_terminal_has_colours_and_a_pipe_has_the_patch_unless_it_is_asked_for() {
 
 #[test]
 fn nothing_of_a_hostile_change_gets_to_the_terminal() {
-    let project = project(&[]);
+    let project = Project::initialised(User::Current);
     let script = r#"n=$(printf 'x\033[2J\342\200\256.rs'); printf '"\033]0;t\007\342\200\213 \302\233 \r\n<?php /* \377\000' > "$n.php"
         printf '"\033]0;t\007\342\200\213 \302\233 \r\nfn \377' > "$n"; printf '```js\n\033[8m`${\n' > a.md; head -c 300000 /dev/zero | tr '\0' '(' > long.js"#;
     let task = tool(&project, script);
@@ -189,4 +189,54 @@ fn moved_lines_are_told_from_written_ones() {
     assert_eq!(shown.matches("\x1b[1;36m+\x1b[m\x1b[1;36mline number").count(), 3, "{shown:?}");
     assert!(shown.contains("\x1b[32m+\x1b[m\x1b[32mwritten here"), "{shown:?}");
     assert!(!coloured(&project, &["diff", "--color-moved=no", &task]).contains("\x1b[1;35m"));
+}
+
+/// A program called `name` that does what `script` says, on a PATH of its own.
+fn with_program(project: &Project, name: &str, script: &str, arguments: &[&str]) -> isobox_tests::Outcome {
+    let programs = project.scratch().join("programs");
+    std::fs::create_dir_all(&programs).expect("a directory");
+    let program = programs.join(name);
+    std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("a program");
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a mode");
+    let mut command = project.isobox_command(arguments);
+    command.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", programs.display()));
+    command.env("TMPDIR", project.scratch());
+    outcome(command.output().expect("run isobox"))
+}
+
+#[test]
+fn another_program_can_show_the_patch_and_gets_it_escaped() {
+    let project = renamed_project();
+    let task = tool(&project, r"mv same moved; printf 'x\033[2J\n' > new");
+    let shown = with_program(&project, "delta", "cat; exit 0", &["diff", "--tool", "delta", &task]);
+    assert_eq!(shown.code, 0, "{shown:?}");
+    assert!(shown.stdout.contains("+x\\x1b[2J\n") && shown.stdout.contains("rename from same\n"), "{shown:?}");
+    let failed = with_program(&project, "delta", "cat > /dev/null; exit 3", &["diff", "--tool=delta", &task]);
+    assert_told(&failed, 1, &["delta ended with exit status: 3"]);
+    assert_told(&project.isobox(&["diff", "--tool=difft", &task]), 1, &["start difft", "hint: install difft"]);
+    assert_told(&project.isobox(&["diff", "--tool=difft", "--stat", &task]), 2, &["cannot be used with"]);
+}
+
+#[test]
+fn another_program_can_compare_each_file_as_it_was_and_as_it_is() {
+    let project = Project::initialised(User::Current);
+    project.write("src/a.rs", "one\ntwo\n");
+    project.write("gone", "gone\n");
+    project.commit_all("Files");
+    let change = r"printf 'one\n2\n\033[2J' > src/a.rs; rm gone; printf 'x\0' > binary; ln -s /etc/passwd link; printf 'n\n' > '$(touch y)--help'";
+    let task = tool(&project, change);
+    let script = "echo \"$*\"; head -n 5 \"$1\" \"$2\"; pwd > \"$0.pwd\"; ls -ld . | cut -c1-10; exit 1";
+    let shown = with_program(&project, "difft", script, &["diff", "--tool=difftastic", &task]);
+    assert_eq!(shown.code, 0, "{shown:?}");
+    let expected = "before/gone /dev/null\n==> before/gone <==\ngone\n\n==> /dev/null <==\ndrwx------\n\
+        before/src/a.rs after/src/a.rs\n==> before/src/a.rs <==\none\ntwo\n\n==> after/src/a.rs <==\none\n2\n\\x1b[2Jdrwx------\n";
+    let (first, rest) = shown.stdout.split_at(shown.stdout.find("before/gone").expect("a second file"));
+    assert!(first.starts_with("/dev/null after/__touch_y_--help\n"), "{shown:?}");
+    assert_eq!(rest, expected);
+    assert_eq!(shown.stderr, "binary is no text that can be compared\nlink is no text that can be compared\n");
+    let place = std::fs::read_to_string(project.scratch().join("programs/difft.pwd")).expect("a place");
+    assert!(!std::path::Path::new(place.trim()).exists(), "{place} is still there");
+    let script = "echo \"$*\"";
+    let git = with_program(&project, "git", script, &["diff", "--tool=git", &task, "gone"]);
+    assert_eq!(git.stdout, "difftool --no-index --no-prompt -- before/gone /dev/null\n", "{git:?}");
 }

@@ -7,6 +7,7 @@ mod attestation;
 mod audit;
 mod backends;
 mod cache;
+mod compare;
 mod completion;
 mod copies;
 mod diff_view;

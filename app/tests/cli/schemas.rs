@@ -46,6 +46,9 @@ fn the_list_and_every_record_are_described() {
         assert_described("report", &document(&project.isobox(&["report", "--format=json", record])));
         assert_eq!((&diff["files"], &diff["changes"]), (&shown["promotion_report"]["files"], &task["changes"]));
     }
+    let [first, second] = [&tasks[0]["record"], &tasks[1]["record"]].map(|record| record.as_str().expect("a digest"));
+    assert_described("compare", &document(&project.isobox(&["compare", "--json", first, first])));
+    assert_eq!(project.isobox(&["compare", "--json", first, second, "--", "l"]).code, 0);
     assert_described("workspaces", &document(&project.isobox(&["workspace", "list", "--json"])));
     for arguments in [&["verify", "--json", "--sample=1/2"][..], &["verify", "--json", "@latest"]] {
         assert_described("verify", &document(&project.isobox(arguments)));
@@ -122,13 +125,14 @@ fn what_was_exported_and_what_an_import_took_over_is_described() {
 }
 
 /// Every command that takes `--json`, and the schema of what it prints then.
-const DOCUMENTS: [(&str, &str); 23] = [
+const DOCUMENTS: [(&str, &str); 24] = [
     ("audit check", "audit-check"),
     ("audit checkpoint", "audit-checkpoint"),
     ("audit rebuild", "audit-rebuild"),
     ("backend list", "backends"),
     ("cache prune", "cache-prune"),
     ("cache stat", "cache-stat"),
+    ("compare", "compare"),
     ("diff", "diff"),
     ("doctor", "doctor"),
     ("export", "export"),

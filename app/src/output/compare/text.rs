@@ -38,7 +38,7 @@ fn head(out: &mut dyn Write, compared: &Compared<'_>, tests: &[Tests]) -> io::Re
     let sides = || compared.sides.iter();
     let letters: Vec<String> = (0..compared.sides.len()).map(|number| letter(number).to_string()).collect();
     line(out, "", letters.into_iter())?;
-    line(out, "outcome", sides().map(|side| text::outcome(side.record).replace("outcome=", "")))?;
+    line(out, "outcome", sides().map(|side| side.record.outcome.name().to_owned()))?;
     line(out, "exit code", sides().map(|side| optional(side.record.exit.map(|exit| exit.passed_on().to_string()))))?;
     line(out, "duration", sides().map(duration))?;
     line(out, "limits hit", sides().map(limits))?;
@@ -133,7 +133,7 @@ fn totals(out: &mut dyn Write, tally: Tally, tasks: usize) -> io::Result<()> {
     let all = if tasks == 2 { "both" } else { "all" };
     writeln!(
         out,
-        "{}: {same} the same in {all} (=), {differing} that differ (≠), {partly} not changed by {all} (·)",
+        "{}: {same} the same (=), {differing} different (≠), {partly} not changed by {all} (·)",
         text::counted(same + differing + partly, "path")
     )
 }

@@ -154,7 +154,7 @@ pub(super) fn splittable(
     if change.before.is_none() || change.after.is_none() {
         return Ok(None);
     }
-    let Some(Sides { part, hunks, after, .. }) = sides(objects, patch, change)? else { return Ok(None) };
+    let Some(Sides { part, hunks, after: Some(after), .. }) = sides(objects, patch, change)? else { return Ok(None) };
     let header = part[..beginning(&part)].to_vec();
     Ok(Some(Splittable { hunks, header, after }))
 }
