@@ -5,7 +5,7 @@ pub(crate) mod text;
 
 use crate::failure::Failure;
 use crate::output::line_count::LineCount;
-use crate::use_case::compare::{Row, Side, Tally, Tests, each_row};
+use crate::use_case::compare::{Detail, Row, Side, Tally, Tests, each_row};
 use isobox_domain::content::ContentId;
 use isobox_domain::promotion::Selection;
 
@@ -21,13 +21,13 @@ pub(crate) struct Compared<'a> {
 
 impl Compared<'_> {
     fn each_row(&self, each: &mut dyn FnMut(&Row) -> Result<(), Failure>) -> Result<(), Failure> {
-        each_row(&self.sides, self.selection, each)
+        each_row(&self.sides, self.selection, Detail::Findings, each)
     }
 
     /// How many paths relate in which way, and the tests of each Task.
     fn totals(&self) -> Result<(Tally, Vec<Tests>), Failure> {
         let (mut tally, mut tests) = (Tally::default(), vec![Tests::default(); self.sides.len()]);
-        self.each_row(&mut |row| {
+        each_row(&self.sides, self.selection, Detail::Results, &mut |row| {
             tally.count(row.relation());
             for (tests, made) in tests.iter_mut().zip(&row.made) {
                 made.iter().for_each(|made| tests.count(&made.line));

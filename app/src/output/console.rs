@@ -114,7 +114,7 @@ pub(crate) fn painting(colour: Colour) -> Option<Palette> {
         Colour::Always => return Some(Palette::Sixteen),
         Colour::Never => false,
         Colour::Auto => {
-            is_set("TERM") && !std::env::var_os("TERM").is_some_and(|term| term == "dumb") && !is_set("NO_COLOR")
+            std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb") && !is_set("NO_COLOR")
         }
     };
     is_terminal.then_some(if has_colours { Palette::Sixteen } else { Palette::Plain })

@@ -6,7 +6,7 @@ use crate::output::patch_lines::{LineKind, Piece, Pieces};
 use crate::output::patch_parts::Treatment;
 use isobox_domain::quoted_name::{named_twice, quoted};
 use isobox_domain::renames::{self, Candidate, Sketch};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
 
@@ -26,12 +26,18 @@ pub(crate) type WriteDiff = fn(&mut dyn Write, &[u8], &[u8], &(Vec<u8>, Vec<u8>)
 #[derive(Default)]
 struct Part {
     path: Vec<u8>,
-    /// Six digits; none where it is not known to have gone or come.
-    mode: Vec<u8>,
+    /// Six digits; `None` where it is not known to have gone or come.
+    mode: Option<[u8; 6]>,
     /// Git's name of its content, as the patch has it.
     oid: Vec<u8>,
     text: Option<Vec<u8>>,
     is_deleted: bool,
+}
+
+impl Part {
+    fn is_file(&self) -> bool {
+        self.mode.is_some_and(|mode| mode.starts_with(b"100"))
+    }
 }
 
 /// Takes the pieces of a patch.
@@ -52,8 +58,10 @@ struct Renamed {
 /// What was found.
 #[derive(Default)]
 pub(crate) struct Renames {
-    by_new: HashMap<Vec<u8>, Renamed>,
-    old: HashSet<Vec<u8>>,
+    /// In the order of their new paths.
+    all: Vec<Renamed>,
+    /// Their places in `all`, in the order of their old paths.
+    by_old: Vec<u32>,
 }
 
 impl RenameSearch {
@@ -71,23 +79,20 @@ impl RenameSearch {
             added.iter().map(|part| &part.path).filter(|path| gone.contains(path.as_slice())).cloned().collect();
         deleted.retain(|part| !both.contains(&part.path));
         added.retain(|part| !both.contains(&part.path));
+        let mut renames = Vec::new();
+        take_pairs(&mut deleted, &mut added, 100, &|_| None, &mut renames);
+        renames.iter_mut().for_each(|Renamed { old, new, .. }| (old.text, new.text) = (None, None));
         // Random, so that nobody can write a line that is taken for another one.
         let hashes = RandomState::new();
-        let [from, to] =
-            [&deleted, &added].map(|parts| parts.iter().map(|part| candidate(part, &hashes)).collect::<Vec<_>>());
-        let found = renames::pair(&from, &to, least);
-        drop((from, to));
-        let mut renames = Renames::default();
-        for rename in found {
-            let (old, new) = (std::mem::take(&mut deleted[rename.from]), std::mem::take(&mut added[rename.to]));
-            renames.old.insert(old.path.clone());
-            renames.by_new.insert(new.path.clone(), Renamed { old, new, similarity: rename.similarity });
+        let sketch = |text: &[u8]| (!text.is_empty()).then(|| Sketch::of(text, &|span| hashes.hash_one(span)));
+        if least < 100 {
+            take_pairs(&mut deleted, &mut added, least, &sketch, &mut renames);
         }
-        renames
+        Renames::of(renames)
     }
 
     fn end_part(&mut self) {
-        let Some(part) = self.open.take().filter(|part| !part.mode.is_empty()) else { return };
+        let Some(part) = self.open.take().filter(|part| part.mode.is_some()) else { return };
         let bytes = part.path.len() + ENTRY_BYTES;
         if self.path_bytes + bytes <= MOST_PATHS {
             self.path_bytes += bytes;
@@ -104,8 +109,8 @@ impl RenameSearch {
         }
         let Some(part) = &mut self.open else { return };
         for (words, is_deleted) in [(&b"deleted file mode "[..], true), (b"new file mode ", false)] {
-            if let Some(mode) = line.strip_prefix(words).filter(|mode| is_mode(mode)) {
-                (part.mode, part.is_deleted) = (mode.to_vec(), is_deleted);
+            if let Some(mode) = line.strip_prefix(words).and_then(mode_of) {
+                (part.mode, part.is_deleted) = (Some(mode), is_deleted);
             }
         }
         if let Some(oid) = line.strip_prefix(b"index ").and_then(|names| oid_of(names, part.is_deleted)) {
@@ -135,9 +140,7 @@ impl Pieces for RenameSearch {
         match piece.kind {
             LineKind::Header if piece.is_whole() => self.header(piece.text),
             LineKind::Section => {
-                if let Some(part) =
-                    self.open.as_mut().filter(|part| part.mode.starts_with(b"100") && part.text.is_none())
-                {
+                if let Some(part) = self.open.as_mut().filter(|part| part.is_file() && part.text.is_none()) {
                     part.text = Some(Vec::new());
                 }
             }
@@ -149,36 +152,47 @@ impl Pieces for RenameSearch {
 }
 
 impl Renames {
+    fn of(mut all: Vec<Renamed>) -> Self {
+        all.shrink_to_fit();
+        all.sort_unstable_by(|one, other| one.new.path.cmp(&other.new.path));
+        let mut by_old: Vec<u32> = (0..all.len() as u32).collect();
+        by_old.sort_unstable_by_key(|at| &all[*at as usize].old.path);
+        Self { all, by_old }
+    }
+
+    fn find(&self, new: &[u8]) -> Option<&Renamed> {
+        let at = self.all.binary_search_by(|renamed| renamed.new.path.as_slice().cmp(new)).ok()?;
+        self.all.get(at)
+    }
+
     /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
-        self.by_new.is_empty()
+        self.all.is_empty()
     }
 
     /// Where what is at `new` was before, and what both contents share, in percent.
     pub(crate) fn origin(&self, new: &[u8]) -> Option<(&[u8], u8)> {
-        self.by_new.get(new).map(|renamed| (renamed.old.path.as_slice(), renamed.similarity))
+        self.find(new).map(|renamed| (renamed.old.path.as_slice(), renamed.similarity))
     }
 
     /// Whether what was at `path` is at another one.
     pub(crate) fn has_left(&self, path: &[u8]) -> bool {
-        self.old.contains(path)
+        self.by_old.binary_search_by(|at| self.all[*at as usize].old.path.as_slice().cmp(path)).is_ok()
     }
 
     /// The old path and the new one of each, and what both contents share, in percent; in the order of the new paths.
     pub(crate) fn each(&self) -> impl Iterator<Item = (&[u8], &[u8], u8)> {
-        let mut all: Vec<_> = self.by_new.values().collect();
-        all.sort_unstable_by_key(|renamed| &renamed.new.path);
-        all.into_iter().map(|Renamed { old, new, similarity }| (old.path.as_slice(), new.path.as_slice(), *similarity))
+        self.all.iter().map(|Renamed { old, new, similarity }| (old.path.as_slice(), new.path.as_slice(), *similarity))
     }
 
     /// How many there are.
     pub(crate) fn count(&self) -> u64 {
-        self.by_new.len() as u64
+        self.all.len() as u64
     }
 
     /// What becomes of the part of `path` in the patch.
     pub(crate) fn treatment(&self, path: &[u8], write_diff: WriteDiff) -> Treatment {
-        match self.by_new.get(path) {
+        match self.find(path) {
             Some(renamed) => renamed.part(write_diff).map_or(Treatment::Pass, Treatment::Replace),
             None => Treatment::of(!self.has_left(path)),
         }
@@ -193,17 +207,17 @@ impl Renamed {
         let mut part = Vec::new();
         let mut line = |pieces: &[&[u8]]| part.extend_from_slice(&[&pieces.concat(), &b"\n"[..]].concat());
         line(&[b"diff --git ", &labels.0, b" ", &labels.1]);
-        if old.mode != new.mode {
-            line(&[b"old mode ", &old.mode]);
-            line(&[b"new mode ", &new.mode]);
+        let (before, after) = (old.mode.unwrap_or_default(), new.mode.unwrap_or_default());
+        if before != after {
+            line(&[b"old mode ", &before]);
+            line(&[b"new mode ", &after]);
         }
         line(&[format!("similarity index {}%", self.similarity).as_bytes()]);
         line(&[b"rename from ", &quoted(b"", &old.path)]);
         line(&[b"rename to ", &quoted(b"", &new.path)]);
         if old.oid != new.oid {
-            let mode: &[u8] = if old.mode == new.mode { &new.mode } else { b"" };
-            let blank: &[u8] = if mode.is_empty() { b"" } else { b" " };
-            line(&[b"index ", &old.oid, b"..", &new.oid, blank, mode]);
+            let mode = if before == after { [&b" "[..], &after].concat() } else { Vec::new() };
+            line(&[b"index ", &old.oid, b"..", &new.oid, &mode]);
             if let (Some(before), Some(after)) = (&old.text, &new.text) {
                 write_diff(&mut part, before, after, &labels)?;
             }
@@ -212,15 +226,40 @@ impl Renamed {
     }
 }
 
-fn candidate<'a>(part: &'a Part, hashes: &RandomState) -> Candidate<'a> {
-    let text = part.text.as_ref().filter(|text| !text.is_empty());
-    // A link to a path is no file with that path in it.
-    let name = (!part.oid.is_empty()).then(|| (&part.mode[..3], part.oid.as_slice()));
-    Candidate { path: &part.path, name, sketch: text.map(|text| Sketch::of(text, &|span| hashes.hash_one(span))) }
+/// What a text is compared by; `None` where it is not compared.
+type ToSketch<'a> = &'a dyn Fn(&[u8]) -> Option<Sketch>;
+
+/// Moves those that belong together from both sides to `renames`.
+fn take_pairs(
+    deleted: &mut Vec<Part>,
+    added: &mut Vec<Part>,
+    least: u8,
+    sketch: ToSketch<'_>,
+    renames: &mut Vec<Renamed>,
+) {
+    let candidate = |part| candidate(part, sketch);
+    let [from, to] = [&*deleted, &*added].map(|parts| parts.iter().map(candidate).collect::<Vec<_>>());
+    let found = renames::pair(&from, &to, least);
+    drop((from, to));
+    let taken = found.into_iter().map(|rename| Renamed {
+        old: std::mem::take(&mut deleted[rename.from]),
+        new: std::mem::take(&mut added[rename.to]),
+        similarity: rename.similarity,
+    });
+    renames.extend(taken);
+    deleted.retain(|part| part.mode.is_some());
+    added.retain(|part| part.mode.is_some());
 }
 
-fn is_mode(mode: &[u8]) -> bool {
-    mode.len() == 6 && mode.iter().all(u8::is_ascii_digit)
+fn candidate<'a>(part: &'a Part, sketch: ToSketch<'_>) -> Candidate<'a> {
+    // A link to a path is no file with that path in it.
+    let kind: &[u8] = if part.is_file() { b"file" } else { b"other" };
+    let name = (!part.oid.is_empty()).then_some((kind, part.oid.as_slice()));
+    Candidate { path: &part.path, name, sketch: part.text.as_deref().and_then(sketch) }
+}
+
+fn mode_of(mode: &[u8]) -> Option<[u8; 6]> {
+    mode.try_into().ok().filter(|mode: &[u8; 6]| mode.iter().all(u8::is_ascii_digit))
 }
 
 /// The name of the content that is there, of `index OLD..NEW`: one that is not cut short. Empty content has none: it says nothing

@@ -33,6 +33,15 @@ pub(crate) struct Row {
     pub(crate) made: Vec<Option<Made>>,
 }
 
+/// What is asked of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// What each Task made of it.
+    Results,
+    /// And what deserves a look in that.
+    Findings,
+}
+
 /// How the results at a path relate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Relation {
@@ -162,17 +171,24 @@ impl<'a> Lines<'a> {
         self.lines.peek().map(|line| line.as_ref().map_or_else(|_| Vec::new(), |line| path_of(line).to_vec()))
     }
 
-    /// Takes the next line if it is of `path`, and as `is_change` says.
-    fn take(&mut self, path: &[u8], is_change: bool) -> Result<Option<Made>, Failure> {
+    /// Takes the next line if it is of `path`, and as `is_change` says; with its place.
+    fn take(&mut self, path: &[u8], is_change: bool) -> Result<Option<(usize, ChangeLine)>, Failure> {
         let is_meant = |line: &Result<ChangeLine, _>| {
             line.as_ref()
                 .map_or(true, |line| path_of(line) == path && matches!(line, ChangeLine::Change(_)) == is_change)
         };
         let Some(line) = self.lines.next_if(is_meant) else { return Ok(None) };
         let line = line.map_err(|cause| diff::unreadable(self.side.record, cause))?;
-        let findings = self.side.report.findings_of(self.side.objects, self.place, &line)?;
         self.place += 1;
-        Ok(Some(Made { line, findings }))
+        Ok(Some((self.place - 1, line)))
+    }
+
+    fn made(&self, (place, line): (usize, ChangeLine), detail: Detail) -> Result<Made, Failure> {
+        let findings = match detail {
+            Detail::Findings => self.side.report.findings_of(self.side.objects, place, &line)?,
+            Detail::Results => Vec::new(),
+        };
+        Ok(Made { line, findings })
     }
 }
 
@@ -187,17 +203,20 @@ fn path_of(line: &ChangeLine) -> &[u8] {
 pub(crate) fn each_row(
     sides: &[Side<'_>],
     selection: &Selection,
+    detail: Detail,
     each: &mut dyn FnMut(&Row) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut all = sides.iter().map(|side| Lines::open(*side)).collect::<Result<Vec<_>, _>>()?;
     while let Some(path) = all.iter_mut().filter_map(Lines::next_path).min() {
         // Something can be captured in part: then both a change and what was left out are told.
         for is_change in [true, false, true] {
-            let made = all.iter_mut().map(|lines| lines.take(&path, is_change)).collect::<Result<Vec<_>, _>>()?;
-            let is_chosen = made.iter().flatten().any(|made| diff::is_at(selection, &made.line));
-            if is_chosen {
-                each(&Row { path: path.clone(), made })?;
+            let taken = all.iter_mut().map(|lines| lines.take(&path, is_change)).collect::<Result<Vec<_>, _>>()?;
+            if !taken.iter().flatten().any(|(_, line)| diff::is_at(selection, line)) {
+                continue;
             }
+            let made =
+                taken.into_iter().zip(&all).map(|(line, lines)| line.map(|line| lines.made(line, detail)).transpose());
+            each(&Row { path: path.clone(), made: made.collect::<Result<Vec<_>, _>>()? })?;
         }
     }
     Ok(())

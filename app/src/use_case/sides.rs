@@ -26,12 +26,15 @@ pub(crate) struct Sides {
     pub(crate) after: Option<Vec<u8>>,
 }
 
+/// Receives a change and its sides.
+pub(crate) type EachSides<'a> = &'a mut dyn FnMut(&Change, Option<Sides>) -> Result<(), Failure>;
+
 /// Hands every change that `selection` admits to `each`, with its sides if it has any.
 pub(crate) fn each(
     objects: &dyn ObjectStore,
     record: &TaskRecord,
     selection: &Selection,
-    each: &mut dyn FnMut(&Change, Option<Sides>) -> Result<(), Failure>,
+    each: EachSides<'_>,
 ) -> Result<(), Failure> {
     let mut patch = patch(objects, record)?;
     diff::each_line(&diff::Ports { objects }, record, &mut |line| match line {
