@@ -40,7 +40,7 @@ const STAND_INS: [(&str, &str); 11] = [
 const LOGGED: &str = "isobox audit init-key > app.vkey 2> /dev/null; isobox audit checkpoint -q > checkpoint";
 
 /// Examples that need more than [`PREPARED`]: what begins them, and what is typed before.
-const FIRST: [(&str, &str); 12] = [
+const FIRST: [(&str, &str); 13] = [
     ("isobox undo", "isobox promote --yes \"$id\" > /dev/null 2>&1"),
     // Something to stop: the newest task.
     (
@@ -58,6 +58,7 @@ const FIRST: [(&str, &str); 12] = [
     ("isobox audit check ", "isobox audit prove --since checkpoint @latest > task.tlog-proof"),
     ("isobox audit rebuild", LOGGED),
     ("isobox verify --since", LOGGED),
+    ("isobox compare", "isobox tool -q -- sh -c 'echo more >> README.md'"),
     ("isobox rerun", "isobox workspace dispose --all > /dev/null 2>&1"),
 ];
 
