@@ -85,10 +85,11 @@ pub(crate) struct CompareArguments {
     #[arg(long)]
     pub(crate) json: bool,
     /// Two tasks or more, each as other commands take it: an id, @latest, @latest~N, b3:DIGEST, an archive
-    #[arg(value_name = "TASK", required = true, num_args = 2..)]
+    // Completion adds it anew, behind PATH: their places are said.
+    #[arg(value_name = "TASK", required = true, num_args = 2.., index = 1)]
     pub(crate) tasks: Vec<OsString>,
     /// These paths alone, from the root of the repository; a directory stands for all below it
-    #[arg(value_name = "PATH", last = true)]
+    #[arg(value_name = "PATH", last = true, index = 2)]
     pub(crate) paths: Vec<OsString>,
 }
 
