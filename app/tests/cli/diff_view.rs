@@ -52,7 +52,7 @@ fn a_terminal_has_colours_and_a_pipe_has_the_patch_unless_it_is_asked_for() {
     plain.env("TERM", "xterm").env("NO_COLOR", "1");
     assert_eq!(on_a_terminal(plain, 80).1.replace("\r\n", "\n"), patch);
     let mut forced = project.isobox_command(&["diff", &task]);
-    forced.env("CLICOLOR_FORCE", "1");
+    forced.env("TERM", "xterm").env("CLICOLOR_FORCE", "1");
     assert_eq!(outcome(forced.output().expect("run isobox")).stdout, patch, "a program reads it");
 }
 
