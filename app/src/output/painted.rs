@@ -66,8 +66,10 @@ impl<'a> Painter<'a> {
     fn end_binary(&mut self) -> io::Result<()> {
         match self.binary.take().as_deref() {
             None => Ok(()),
-            Some([new, old]) => writeln!(self.out, "Binary file: {old} bytes before, {new} bytes after"),
-            Some(_) => writeln!(self.out, "Binary file"),
+            Some([new, old]) => {
+                writeln!(self.out, "Binary, or too long for a text diff: {old} bytes before, {new} bytes after")
+            }
+            Some(_) => writeln!(self.out, "Binary, or too long for a text diff"),
         }
     }
 

@@ -275,3 +275,64 @@ fn oid_of(names: &[u8], is_deleted: bool) -> Option<&[u8]> {
     let is_whole = matches!(oid.len(), 40 | 64) && oid.iter().all(u8::is_ascii_hexdigit);
     (is_whole && !EMPTY.iter().any(|empty| empty.as_bytes() == oid)).then_some(oid)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::patch_lines::PatchLines;
+
+    /// The old path and the new one of each rename of at least half, and what both share.
+    fn found(patch: &[u8]) -> Vec<(String, String, u8)> {
+        let mut lines = PatchLines::new(RenameSearch::new());
+        lines.write_all(patch).expect("a search takes everything");
+        let renames = lines.finish().expect("a search takes everything").renames(50);
+        let text = |path: &[u8]| String::from_utf8_lossy(path).into_owned();
+        renames.each().map(|(old, new, similarity)| (text(old), text(new), similarity)).collect()
+    }
+
+    /// The part of a file of one line that went (`-`) or came (`+`).
+    fn part(sign: char, path: &str, mode: &str, oid: &str, line: &str) -> String {
+        let null = "0".repeat(40);
+        let (what, oids, ranges) = match sign {
+            '-' => ("deleted", format!("{oid}..{null}"), "-1,1 +0,0"),
+            _ => ("new", format!("{null}..{oid}"), "-0,0 +1,1"),
+        };
+        format!(
+            "diff --git a/{path} b/{path}\n{what} file mode {mode}\nindex {oids}\n--- a\n+++ b\n@@ {ranges} @@\n{sign}{line}\n"
+        )
+    }
+
+    const ONE: &str = "1111111111111111111111111111111111111111";
+    const TWO: &str = "2222222222222222222222222222222222222222";
+
+    #[test]
+    fn a_content_is_found_by_its_name_or_else_by_its_lines() {
+        let rename = |old: &str, new: &str, similarity| vec![(old.to_owned(), new.to_owned(), similarity)];
+        let patch = |old: String, new: String| found((old + &new).as_bytes());
+        let file = "100644";
+        assert_eq!(patch(part('-', "a", file, ONE, "x"), part('+', "b", "100755", ONE, "y")), rename("a", "b", 100));
+        assert_eq!(patch(part('-', "a", file, ONE, "same"), part('+', "b", file, TWO, "same")), rename("a", "b", 100));
+        assert_eq!(patch(part('-', "a", file, ONE, "x"), part('+', "b", file, TWO, "y")), []);
+    }
+
+    #[test]
+    fn what_only_looks_alike_is_no_rename() {
+        let patch = |old: String, new: String| found((old + &new).as_bytes());
+        let (file, link) = ("100644", "120000");
+        assert_eq!(patch(part('-', "a", link, ONE, "x"), part('+', "b", file, ONE, "x")), [], "another kind");
+        assert_eq!(patch(part('-', "a", file, ONE, "x"), part('+', "a", link, ONE, "x")), [], "the same path");
+        assert_eq!(patch(part('-', "a", file, "1111111", "x"), part('+', "b", file, "1111111", "y")), [], "cut short");
+        let long = "x".repeat(LONGEST_TEXT);
+        assert_eq!(patch(part('-', "a", file, ONE, &long), part('+', "b", file, TWO, &long)), [], "too long");
+    }
+
+    #[test]
+    fn a_patch_that_is_not_well_formed_has_no_renames() {
+        let good = part('-', "a", "100644", ONE, "x") + &part('+', "b", "100644", ONE, "x");
+        for end in 0..good.len() {
+            assert!(found(&good.as_bytes()[..end]).len() <= 1, "{end}");
+        }
+        let bad = "diff --git \ndiff --git a\nindex ..\nindex 1\ndeleted file mode 1\nnew file mode xxxxxx\n\\\n@@ -1 +1 @@\n\\\n";
+        assert_eq!(found(bad.as_bytes()), []);
+    }
+}

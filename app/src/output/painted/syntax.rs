@@ -18,7 +18,7 @@ pub(super) const LONGEST_LINE: usize = 1 << 10;
 /// Most lines of a section that are looked at.
 const MOST_LINES: u32 = 2_000;
 /// How long the code of one section may take.
-const SECTION_TIME: Duration = Duration::from_millis(300);
+const SECTION_TIME: Duration = Duration::from_secs(1);
 /// How long the code of a patch may take.
 const PATCH_TIME: Duration = Duration::from_secs(5);
 /// How much memory isobox may have, in KiB, before everything that grammars compiled is given back and the section goes on without

@@ -66,7 +66,7 @@ fn binary_content_is_told_by_its_lengths() {
     let patch = "diff --git a/x b/x\nindex 1..2\nGIT binary patch\nliteral 20\nzabc\n\nliteral 3\nzdef\n\n\
         diff --git a/y b/y\n@@ -1 +1 @@\n-literal 3\n+literal 4\n";
     let shown = painted(patch.as_bytes(), Palette::Plain);
-    let expected = "diff --git a/x b/x\nindex 1..2\nBinary file: 3 bytes before, 20 bytes after\n\
+    let expected = "diff --git a/x b/x\nindex 1..2\nBinary, or too long for a text diff: 3 bytes before, 20 bytes after\n\
         diff --git a/y b/y\n@@ -1 +1 @@\n-literal 3\n+literal 4\n";
     assert_eq!(shown, expected);
 }
