@@ -50,6 +50,9 @@ pub(crate) struct DiffArguments {
     /// How to colour lines that were moved: zebra tells one block from the next
     #[arg(long, value_enum, value_name = "MODE", default_value_t)]
     pub(crate) color_moved: ColorMoved,
+    /// Colour code by the side that it is on alone, not by its grammar
+    #[arg(long)]
+    pub(crate) no_syntax: bool,
     /// Let another program show it: delta, difft, or the difftool that Git is configured to use
     #[arg(long, value_enum, value_name = "TOOL", conflicts_with_all = ["stat", "name_only", "name_status", "json"])]
     pub(crate) tool: Option<DiffTool>,

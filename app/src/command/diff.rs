@@ -77,7 +77,8 @@ impl Look<'_> {
         let renames = self.renames()?;
         let marks = if palette == Palette::Plain { Vec::new() } else { self.marks(&renames)? };
         let mut out = stdout::for_painted(console.paging)?;
-        let mut lines = PatchLines::new(Painter::new(&mut out, palette, marks));
+        let painter = Painter::new(&mut out, palette, marks);
+        let mut lines = PatchLines::new(if self.arguments.no_syntax { painter.without_syntax() } else { painter });
         let has_shown = self.copy(&renames, &mut lines)?;
         lines.finish().and_then(Painter::finish).map_err(unwritten)?;
         Ok(has_shown)

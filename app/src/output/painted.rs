@@ -50,6 +50,11 @@ impl<'a> Painter<'a> {
         }
     }
 
+    /// The same with code in the colour of its side alone.
+    pub(crate) fn without_syntax(self) -> Self {
+        Self { syntax: Syntax::silent(), ..self }
+    }
+
     /// Takes the end of the patch.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         self.end_run()?;

@@ -48,6 +48,8 @@ fn a_terminal_has_colours_and_a_pipe_has_the_patch_unless_it_is_asked_for() {
     assert!(shown.contains("\x1b[7;31mold\x1b[m") && shown.contains("\x1b[7;32mnew\x1b[m"), "{shown:?}");
     assert_eq!(project.isobox(&["diff", "--color=always", &task]).stdout, shown);
     assert_eq!(coloured(&project, &["diff", "--color=never", &task]), patch);
+    let sides = coloured(&project, &["diff", "--no-syntax", &task]);
+    assert!(!sides.contains("\x1b[94m") && sides.contains("\x1b[7;31mold\x1b[m"), "{sides:?}");
     let mut plain = project.isobox_command(&["diff", &task]);
     plain.env("TERM", "xterm").env("NO_COLOR", "1");
     assert_eq!(on_a_terminal(plain, 80).1.replace("\r\n", "\n"), patch);

@@ -87,6 +87,11 @@ struct Side {
 }
 
 impl Syntax {
+    /// One that tells nothing, as if all time was spent.
+    pub(super) fn silent() -> Self {
+        Self { spent: PATCH_TIME, ..Self::default() }
+    }
+
     /// The lines that come are of the file that a `---` or `+++` line names `label`, as far as it names one.
     pub(super) fn begin_file(&mut self, label: &[u8]) {
         self.section = None;
