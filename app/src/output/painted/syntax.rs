@@ -21,11 +21,13 @@ const MOST_LINES: u32 = 2_000;
 const SECTION_TIME: Duration = Duration::from_secs(1);
 /// How long the code of a patch may take.
 const PATCH_TIME: Duration = Duration::from_secs(5);
-/// How much memory isobox may have, in KiB, before everything that grammars compiled is given back and the section goes on without
-/// colours: one line can compile 10 MiB of expressions, and more than 64 MiB are not to be taken.
-const MOST_MEMORY_KIB: u64 = 44 << 10;
+/// How much memory isobox may have, in KiB, before a section goes on without colours and everything that grammars compiled is given
+/// back: a line can compile some MiB of expressions, and more than 64 MiB are not to be taken.
+const MOST_MEMORY_KIB: u64 = 54 << 10;
+/// The same before another grammar takes the place of those that were used, in place of joining them.
+const FULL_MEMORY_KIB: u64 = 40 << 10;
 /// After how many lines that is looked at again.
-const LINES_BETWEEN: u32 = 8;
+const LINES_BETWEEN: u32 = 4;
 
 /// The looks of scopes; of those that begin a name the first holds. Red and green are missing: they say on which side a line is.
 const LOOKS: [(&str, Style); 14] = [
@@ -69,7 +71,7 @@ pub(super) struct Syntax {
 struct Grammars {
     set: SyntaxSet,
     looks: Vec<(Scope, Style)>,
-    /// The grammar that was used last: two take more memory than one.
+    /// The grammar that was used last.
     used: Option<String>,
 }
 
@@ -115,6 +117,10 @@ impl Syntax {
             return;
         }
         let begun = Instant::now();
+        if has_more_than(MOST_MEMORY_KIB) {
+            self.grammars = None;
+            return;
+        }
         let grammars = self.grammars.get_or_insert_with(Grammars::load);
         if let Some(state) = grammars.find(&self.names) {
             let side = Side { state, scopes: ScopeStack::new() };
@@ -139,7 +145,7 @@ impl Syntax {
         self.spent += begun.elapsed();
         if section.lines >= MOST_LINES || section.spent >= SECTION_TIME {
             self.section = None;
-        } else if section.lines % LINES_BETWEEN == 1 && memory_kib().is_none_or(|kib| kib > MOST_MEMORY_KIB) {
+        } else if section.lines % LINES_BETWEEN == 1 && has_more_than(MOST_MEMORY_KIB) {
             (self.section, self.grammars) = (None, None);
         }
         new.or(old).flatten().unwrap_or_default()
@@ -160,7 +166,7 @@ impl Grammars {
             Some((syntax.name.clone(), ParseState::new(syntax)))
         };
         let (name, _) = find(&self.set)?;
-        if self.used.as_ref().is_some_and(|used| *used != name) {
+        if self.used.as_ref().is_some_and(|used| *used != name) && has_more_than(FULL_MEMORY_KIB) {
             *self = Self::load();
         }
         self.used = Some(name);
@@ -187,6 +193,11 @@ impl Grammars {
         let looks = |scope: &Scope| self.looks.iter().find(|(prefix, _)| prefix.is_prefix_of(*scope));
         scopes.as_slice().iter().rev().find_map(looks).map(|(_, style)| *style).unwrap_or_default()
     }
+}
+
+/// Whether this process has more memory than so much, or does not know.
+fn has_more_than(most_kib: u64) -> bool {
+    memory_kib().is_none_or(|kib| kib > most_kib)
 }
 
 /// How much memory this process has; see proc_pid_status(5).
