@@ -35,6 +35,7 @@ pub mod repo_path;
 pub mod report;
 pub mod result_commit;
 pub mod retention;
+pub mod review;
 pub mod source;
 pub mod system_directories;
 pub mod task_id;

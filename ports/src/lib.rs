@@ -41,6 +41,7 @@ mod record_log;
 mod release_source;
 mod repository;
 mod result_commits;
+mod reviews;
 mod runtime_backend;
 mod stopwatch;
 mod store_error;
@@ -90,6 +91,7 @@ pub use repository::{
     Applied, ApplyError, CommitText, Landing, Promotion, RepositoryError, Route, TrustedRepository, Unfinished,
 };
 pub use result_commits::{Author, CommitAside, ResultCommits};
+pub use reviews::Reviews;
 pub use runtime_backend::{
     EndCause, Ending, Filled, Flow, LaunchError, LaunchRequest, RuntimeBackend, Sandbox, Streams, SupervisionError,
 };

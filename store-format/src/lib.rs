@@ -15,6 +15,7 @@ pub mod format_file;
 pub mod frame;
 pub mod limits;
 pub mod log;
+pub mod mark;
 pub mod object;
 pub mod policy;
 pub mod record;

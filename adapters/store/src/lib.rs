@@ -36,6 +36,7 @@ mod probe;
 mod publish;
 mod random;
 mod record_log;
+mod reviews;
 mod room;
 mod spare;
 mod staging;
