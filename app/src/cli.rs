@@ -14,6 +14,7 @@ mod policy_flags;
 mod promote;
 mod report;
 mod require_flag;
+mod review;
 mod store;
 mod telling;
 #[cfg(test)]
@@ -47,6 +48,7 @@ pub(crate) use policy_flags::PolicyFlags;
 pub(crate) use promote::{ConflictStyle, PromoteArguments};
 pub(crate) use report::{ReportArguments, ReportFormat};
 pub(crate) use require_flag::RequireFlag;
+pub(crate) use review::{FeedbackArguments, FeedbackFormat, ReviewArguments};
 pub(crate) use store::{
     RebuildIndexArguments, RepairArguments, StoreArguments, StoreCommand, StoreCompactArguments, StorePinArguments,
     StorePruneArguments, StoreStatArguments,
@@ -160,8 +162,26 @@ pub(crate) enum Command {
         isobox promote --only src @latest\n  \
         isobox promote --except README.md @latest\n  \
         isobox promote --patch @latest\n  \
+        isobox promote --reviewed @latest\n  \
         isobox promote --yes .isobox/tasks/task-0123456789abcdef")]
     Promote(PromoteArguments),
+    /// Review a task's changes in the terminal: accept, reject, mark and note, file by file and hunk by hunk
+    ///
+    /// Files come by risk, as `isobox report` has them. What is decided is kept at once, and belongs to the change: a later task
+    /// with the same change has it too. P promotes what is accepted, f prints what is rejected, ? shows every key.
+    #[command(after_help = "Examples:\n  \
+        isobox review @latest\n  \
+        isobox review task-0123\n\n\
+        It needs a terminal. A file whose lines in the patch are longer than 256 KiB, or that is longer\n\
+        than 512 KiB on either side, is accepted or rejected as a whole here; `promote --patch` takes hunks\n\
+        of files up to 2 MiB. Of some 60000 changed paths on, the rest is not listed and stays undecided.")]
+    Review(ReviewArguments),
+    /// Print what was rejected of a task in `isobox review`, and why, as a text for an agent
+    #[command(after_help = "Examples:\n  \
+        isobox feedback @latest\n  \
+        isobox feedback task-0123 > feedback.md\n  \
+        isobox feedback --format json @latest")]
+    Feedback(FeedbackArguments),
     /// List tasks, newest first
     ///
     /// Tasks that are not over come first. With several filters, a task is listed that all of them admit; of a repeated one, any.

@@ -12,6 +12,7 @@ mod doctor;
 mod export;
 mod export_file;
 mod export_git;
+mod feedback;
 mod follow;
 mod git_remote;
 mod help;
@@ -26,6 +27,7 @@ mod repair;
 mod repo_paths;
 mod report;
 mod rerun;
+mod review;
 mod store;
 mod telling;
 mod topics;
@@ -94,6 +96,8 @@ fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
         Command::Attempt(AttemptCommand::Run(arguments)) => workload::run(console, *arguments),
         Command::Attempt(AttemptCommand::Tool(arguments)) => workload::tool(console, arguments),
         Command::Promote(arguments) => promote::promote(console, &arguments),
+        Command::Review(arguments) => review::review(console, &arguments),
+        Command::Feedback(arguments) => feedback::feedback(console, &arguments),
         Command::List(arguments) => list::list(console, &arguments),
         Command::Show(arguments) => look::show(console, &arguments),
         Command::Diff(arguments) => diff::diff(console, &arguments),

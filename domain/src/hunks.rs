@@ -54,6 +54,17 @@ pub struct Excerpt<'a> {
     pub lines: &'a [Line],
 }
 
+/// A whole section, for reading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShownSection<'a> {
+    /// Its lines.
+    pub excerpt: Excerpt<'a>,
+    /// Its hunks in these lines, in their order.
+    pub hunks: &'a [Range<usize>],
+    /// The number of the first of them.
+    pub first: u32,
+}
+
 impl Hunks {
     /// The sections of what stands between two headers of a patch; `None` where it has none, or is not well-formed.
     pub fn parse(part: &[u8]) -> Option<Self> {
@@ -74,6 +85,14 @@ impl Hunks {
             range
         });
         numbers.collect()
+    }
+
+    /// Every section.
+    pub fn shown(&self) -> impl Iterator<Item = ShownSection<'_>> {
+        self.sections.iter().zip(self.sections()).filter_map(|(section, numbers)| {
+            let excerpt = section.excerpt(0..section.hunks.len())?;
+            Some(ShownSection { excerpt, hunks: &section.hunks, first: numbers.start })
+        })
     }
 
     /// Hunks of one section. `None`: there are no such hunks in one.

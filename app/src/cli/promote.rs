@@ -49,6 +49,9 @@ pub(crate) struct PromoteArguments {
     /// Ask about each changed path and hunk, with the keys of `git add -p`; the rest can be promoted later
     #[arg(long, short)]
     pub(crate) patch: bool,
+    /// Promote what was accepted in `isobox review`; the rest can be promoted later
+    #[arg(long, conflicts_with = "patch")]
+    pub(crate) reviewed: bool,
     /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, a record directory, or an archive
     #[arg(value_name = "TASK")]
     pub(crate) task: OsString,

@@ -73,13 +73,19 @@ impl Named {
         }
     }
 
+    /// What the attempt is called that was found.
+    pub(super) fn shown_name(&self) -> Result<String, Failure> {
+        let newest = open_tasks::newest_attempt(&self.store.open_tasks_ports(), self.selected.record.task)?;
+        let standing = if newest > 1 { Standing::Followed } else { Standing::Newest };
+        Ok(text::attempt(&self.selected.record, standing))
+    }
+
     /// What the attempt is called that was found, for a command that acts on it. That it is not the newest of its Task is told.
     /// Fails where it was named as the newest and a newer Task is not over: either could be meant.
     pub(super) fn told(&self, console: Console) -> Result<String, Failure> {
         let (task, attempt) = (self.selected.record.task, self.selected.record.attempt);
         let newest = open_tasks::newest_attempt(&self.store.open_tasks_ports(), task)?;
-        let standing = if newest > 1 { Standing::Followed } else { Standing::Newest };
-        let name = text::attempt(&self.selected.record, standing);
+        let name = self.shown_name()?;
         if newest > attempt {
             let newer = AttemptName { task, attempt: newest };
             console.warning(&format!("{name} is not the newest attempt of its task: {newer} is"));

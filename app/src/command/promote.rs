@@ -14,6 +14,7 @@ use crate::output::stdout::{for_content, for_documents, unwritten};
 use crate::output::{lifecycle, text};
 use crate::use_case::import::Verdict;
 use crate::use_case::promote::{self, Goal, Promoted, PromotionRequest};
+use crate::use_case::review::Deciding;
 use crate::use_case::select::Selected;
 use crate::use_case::take_over::{pruned_at, take_over_one};
 use crate::wiring::Project;
@@ -44,6 +45,10 @@ pub(super) fn promote(console: Console, arguments: &PromoteArguments) -> Result<
     let mut request = request(arguments, &named.selected, &project, views)?;
     if arguments.patch {
         let mut chooser = Choosing { out: for_content()?, console };
+        request.wish.selection = promote::choose(&project.promote_ports(&named.store), &request, &mut chooser)?;
+    }
+    if arguments.reviewed {
+        let mut chooser = Deciding { marks: named.store.reviews()?.load()? };
         request.wish.selection = promote::choose(&project.promote_ports(&named.store), &request, &mut chooser)?;
     }
     let asking = if arguments.yes { Asking::AnsweredByFlag } else { Asking::Ask };

@@ -159,6 +159,11 @@ pub(crate) const fn kind(kind: ChangeKind) -> &'static str {
     }
 }
 
+/// The letter of a change in a list: that of its kind, or R for an added path with the content of a deleted one.
+pub(crate) fn letter_of(change: &Change) -> char {
+    if change.renamed_from.is_some() { 'R' } else { letter(change.kind()) }
+}
+
 const fn letter(kind: ChangeKind) -> char {
     match kind {
         ChangeKind::Added => 'A',

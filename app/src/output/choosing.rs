@@ -6,7 +6,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
 use crate::output::stdout::unwritten;
 use crate::output::{answer, changes};
-use crate::use_case::promote::{Answered, Chooser, Taken};
+use crate::use_case::promote::{Answered, Chooser, InHunks, Taken};
 use isobox_domain::change::{Change, ChangeLine};
 use isobox_domain::hunks::{Excerpt, Hunks, Sign};
 use std::io::{self, Write};
@@ -41,6 +41,10 @@ pub(crate) struct Choosing<W: Write> {
 }
 
 impl<W: Write> Chooser for Choosing<W> {
+    fn advice(&self) -> &'static str {
+        "answer y to what is to be promoted; ? tells what else can be answered"
+    }
+
     fn path(&mut self, change: &Change) -> Result<Option<Taken>, Failure> {
         changes::stat(&mut self.out, &ChangeLine::Change(change.clone())).map_err(unwritten)?;
         loop {
@@ -53,7 +57,8 @@ impl<W: Write> Chooser for Choosing<W> {
         }
     }
 
-    fn hunks(&mut self, header: &[u8], hunks: &Hunks, open: &[u32]) -> Result<Answered, Failure> {
+    fn hunks(&mut self, _: &Change, file: &InHunks<'_>, open: &[u32]) -> Result<Answered, Failure> {
+        let InHunks { header, hunks } = *file;
         self.out.write_all(header).map_err(unwritten)?;
         let mut walk = Walk::new(hunks, open);
         self.show(hunks, &walk).map_err(unwritten)?;

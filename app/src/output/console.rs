@@ -92,14 +92,18 @@ impl Console {
         working::write_over(question.as_bytes());
     }
 
-    /// Escape sequences that begin and end a colour, or nothing where colours are not wanted.
-    fn style(self, code: &str) -> (String, String) {
-        let is_wanted = match self.colour {
+    /// Whether colours are wanted.
+    pub(crate) fn is_coloured(self) -> bool {
+        match self.colour {
             Colour::Auto => is_colour_expected(),
             Colour::Always => true,
             Colour::Never => false,
-        };
-        match is_wanted {
+        }
+    }
+
+    /// Escape sequences that begin and end a colour, or nothing where colours are not wanted.
+    fn style(self, code: &str) -> (String, String) {
+        match self.is_coloured() {
             true => (format!("\x1b[{code}m"), "\x1b[0m".to_owned()),
             false => Default::default(),
         }

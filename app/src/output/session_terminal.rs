@@ -9,8 +9,9 @@ use std::io::{self, PipeReader, PipeWriter, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, Once, PoisonError};
 
-/// A terminal that is taken, and how it was before. A panic gives it back, too, whichever thread it is in.
-static TAKEN: Mutex<Option<(OwnedFd, Termios)>> = Mutex::new(None);
+/// A terminal that is taken, how it was before, and what is written to it before it is given back. A panic gives it back, too,
+/// whichever thread it is in.
+static TAKEN: Mutex<Option<(OwnedFd, Termios, &[u8])>> = Mutex::new(None);
 
 /// What a session reads from and writes to.
 pub(crate) struct SessionTerminal {
@@ -45,23 +46,30 @@ impl CallerTerminal for SessionTerminal {
     }
 
     fn take(&mut self) -> io::Result<()> {
+        self.take_until(b"")
+    }
+
+    fn give_back(&mut self) {
+        give_back();
+    }
+}
+
+impl SessionTerminal {
+    /// Takes the terminal; `farewell` is written to it before it is given back.
+    pub(crate) fn take_until(&self, farewell: &'static [u8]) -> io::Result<()> {
         static WATCHES_FOR_PANICS: Once = Once::new();
         WATCHES_FOR_PANICS.call_once(give_back_on_panic);
         let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
         let before = match &*taken {
-            Some((_, before)) => before.clone(),
+            Some((_, before, _)) => before.clone(),
             None => tcgetattr(&self.terminal)?,
         };
         let mut raw = before.clone();
         raw.make_raw();
         let copy = self.terminal.as_fd().try_clone_to_owned()?;
         tcsetattr(&self.terminal, OptionalActions::Now, &raw)?;
-        *taken = Some((copy, before));
+        *taken = Some((copy, before, farewell));
         Ok(())
-    }
-
-    fn give_back(&mut self) {
-        give_back();
     }
 }
 
@@ -73,8 +81,9 @@ impl Drop for SessionTerminal {
 
 fn give_back() {
     let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((terminal, before)) = taken.take() {
+    if let Some((terminal, before, farewell)) = taken.take() {
         // A terminal that has gone needs nothing back.
+        rustix::io::write(&terminal, farewell).ok();
         tcsetattr(terminal, OptionalActions::Drain, &before).ok();
     }
 }

@@ -43,8 +43,8 @@ impl<W: Write> Drop for TerminalWriter<W> {
     }
 }
 
-/// `bytes` made safe, all but line feeds, tabs and backslashes.
-pub(super) fn escaped(bytes: &[u8]) -> String {
+/// Bytes of a workload, escaped all but line feeds, tabs and backslashes.
+pub(crate) fn escaped(bytes: &[u8]) -> String {
     let mut shown = String::with_capacity(bytes.len());
     for piece in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\t' | b'\\')) {
         let (text, end) = match piece.split_last() {

@@ -12,19 +12,46 @@ const LONGEST: usize = 8 << 20;
 /// A patch whose parts are read once, in the order of their paths.
 pub(crate) struct PatchReader {
     patch: BufReader<Content>,
+    /// How much of a part is kept, in bytes.
+    longest: usize,
     /// The header of the next part.
     header: Vec<u8>,
     is_within_line: bool,
 }
 
+/// What a patch says of one path, header and all.
+pub(crate) struct Part {
+    /// As much of it as is kept.
+    pub(crate) bytes: Vec<u8>,
+    /// How much there is, in bytes.
+    pub(crate) length: u64,
+}
+
+impl Part {
+    /// Whether nothing of it is left out.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.bytes.len() as u64 == self.length
+    }
+}
+
 impl PatchReader {
     pub(crate) fn new(patch: Content) -> Self {
-        Self { patch: BufReader::new(patch), header: Vec::new(), is_within_line: false }
+        Self::keeping(patch, LONGEST)
+    }
+
+    /// One that keeps no more than `longest` bytes of a part.
+    pub(crate) fn keeping(patch: Content, longest: usize) -> Self {
+        Self { patch: BufReader::new(patch), longest, header: Vec::new(), is_within_line: false }
     }
 
     /// The part about `path`, header and all. `None`: there is none that can be read or is not too long, or a later path was
     /// asked for before.
     pub(crate) fn find(&mut self, path: &RepoPath) -> Result<Option<Vec<u8>>, Failure> {
+        Ok(self.find_part(path)?.filter(Part::is_whole).map(|part| part.bytes))
+    }
+
+    /// The same of any length.
+    pub(crate) fn find_part(&mut self, path: &RepoPath) -> Result<Option<Part>, Failure> {
         let unread = |error: io::Error| Failure::new(FailureKind::Store, "read the patch of the task").because(error);
         if self.header.is_empty() {
             self.part().map_err(unread)?;
@@ -37,31 +64,31 @@ impl PatchReader {
             let is_it = found.as_deref() == Some(path.as_bytes());
             let part = self.part().map_err(unread)?;
             if is_it {
-                return Ok(part);
+                return Ok(Some(part));
             }
         }
         Ok(None)
     }
 
-    /// The part that begins with the header that was read, up to the next one; `None` if it is too long.
-    fn part(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let mut part = Some(std::mem::take(&mut self.header));
+    /// The part that begins with the header that was read, up to the next one.
+    fn part(&mut self) -> io::Result<Part> {
+        let bytes = std::mem::take(&mut self.header);
+        let mut part = Part { length: bytes.len() as u64, bytes };
         loop {
             let line = self.line()?;
             if line.is_empty() || self.header == line {
                 return Ok(part);
             }
-            part = part.filter(|part| part.len() + line.len() <= LONGEST);
-            if let Some(part) = &mut part {
-                part.extend_from_slice(&line);
-            }
+            part.length += line.len() as u64;
+            let room = self.longest.saturating_sub(part.bytes.len());
+            part.bytes.extend_from_slice(&line[..line.len().min(room)]);
         }
     }
 
     /// The next line, or as much of it as is looked at together; kept as the header if it is one.
     fn line(&mut self) -> io::Result<Vec<u8>> {
         let mut line = Vec::new();
-        (&mut self.patch).take(LONGEST as u64).read_until(b'\n', &mut line)?;
+        (&mut self.patch).take(self.longest as u64).read_until(b'\n', &mut line)?;
         if !self.is_within_line && line.starts_with(BEGINNING) {
             self.header.clone_from(&line);
         }
@@ -96,5 +123,8 @@ mod tests {
         let long =
             format!("diff --git a/a b/a\n{}diff --git a/c b/c\nstill\ndiff --git a/b b/b\n", "x".repeat(LONGEST));
         assert_eq!(found(&long, &["a", "b"]), [None, Some("diff --git a/b b/b\n".to_owned())]);
+        let mut reader = PatchReader::keeping(Box::new(io::Cursor::new(long.clone().into_bytes())), 30);
+        let part = reader.find_part(&RepoPath::parse("a").unwrap()).unwrap().unwrap();
+        assert_eq!((part.bytes.as_slice(), part.length), (&long.as_bytes()[..30], 19 + LONGEST as u64 + 25));
     }
 }

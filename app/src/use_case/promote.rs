@@ -6,7 +6,8 @@ mod meeting;
 mod pieces;
 mod planning;
 
-pub(crate) use choosing::{Answered, Chooser, Taken, choose};
+pub(crate) use choosing::{Answered, Chooser, InHunks, Taken, choose};
+pub(in crate::use_case) use pieces::splittable_part;
 
 use crate::failure::{Failure, one_line};
 use crate::output::text;

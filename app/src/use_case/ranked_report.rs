@@ -139,7 +139,7 @@ impl RankedReport {
 }
 
 /// The patch of a record, read beside its Change Set: both are in the order of their paths.
-struct Patch {
+pub(in crate::use_case) struct Patch {
     content: Option<Content>,
     scan: PatchScan,
     /// A part that was read before its line came.
@@ -148,7 +148,7 @@ struct Patch {
 }
 
 impl Patch {
-    fn open(objects: &dyn ObjectStore, record: &TaskRecord) -> Result<Self, Failure> {
+    pub(super) fn open(objects: &dyn ObjectStore, record: &TaskRecord) -> Result<Self, Failure> {
         let gone = |id| Failure::new(FailureKind::Store, format!("the patch ({id}) is not in the task store"));
         let open = |id| objects.open(&id)?.ok_or_else(|| gone(id).with_hint("it was pruned, or the store lost it"));
         let content = record.artifacts.patch.map(|patch| open(patch.id)).transpose()?;
@@ -159,7 +159,7 @@ impl Patch {
         Self { content, scan: PatchScan::default(), ahead: None, buffer: vec![0; PIECE] }
     }
 
-    fn part_of(&mut self, change: &Change) -> Result<Option<ExaminedPart>, Failure> {
+    pub(super) fn part_of(&mut self, change: &Change) -> Result<Option<ExaminedPart>, Failure> {
         loop {
             let Some(part) = self.next_part()? else { return Ok(None) };
             if part.path.as_slice() == change.path.as_bytes() {

@@ -42,7 +42,7 @@ pub(crate) fn report_lines(
     Ok(report)
 }
 
-pub(super) fn link_target(objects: &dyn ObjectStore, content: &ContentRef) -> Result<Vec<u8>, Failure> {
+pub(in crate::use_case) fn link_target(objects: &dyn ObjectStore, content: &ContentRef) -> Result<Vec<u8>, Failure> {
     let gone = || Failure::new(FailureKind::Store, format!("object {} is not in the task store", content.id));
     let mut target = Vec::new();
     let opened = objects.open(&content.id)?.ok_or_else(gone)?;

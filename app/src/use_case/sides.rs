@@ -53,10 +53,17 @@ pub(crate) fn sides(
     patch: &mut PatchReader,
     change: &Change,
 ) -> Result<Option<Sides>, Failure> {
+    match is_text(change) {
+        true => patch.find(&change.path)?.map_or(Ok(None), |part| sides_of(objects, part, change)),
+        false => Ok(None),
+    }
+}
+
+/// The same of what the patch says of the change.
+pub(crate) fn sides_of(objects: &dyn ObjectStore, part: Vec<u8>, change: &Change) -> Result<Option<Sides>, Failure> {
     if !is_text(change) {
         return Ok(None);
     }
-    let Some(part) = patch.find(&change.path)? else { return Ok(None) };
     let Some(hunks) = Hunks::parse(&part) else { return Ok(None) };
     let after = change.after.as_ref().map(|after| read(objects, &after.content)).transpose()?;
     let Some(before) = hunks.taken(after.as_deref().unwrap_or_default(), &|_| false) else { return Ok(None) };
@@ -79,11 +86,15 @@ fn is_text(change: &Change) -> bool {
 
 /// The patch of a record, for reading.
 pub(crate) fn patch(objects: &dyn ObjectStore, record: &TaskRecord) -> Result<PatchReader, Failure> {
-    let content: Content = match &record.artifacts.patch {
-        Some(patch) => objects.open(&patch.id)?.ok_or_else(|| gone(&patch.id))?,
-        None => Box::new(std::io::empty()),
-    };
-    Ok(PatchReader::new(content))
+    open_patch(objects, record).map(PatchReader::new)
+}
+
+/// The bytes of the patch of a record; without one, none.
+pub(crate) fn open_patch(objects: &dyn ObjectStore, record: &TaskRecord) -> Result<Content, Failure> {
+    match &record.artifacts.patch {
+        Some(patch) => objects.open(&patch.id)?.ok_or_else(|| gone(&patch.id)),
+        None => Ok(Box::new(std::io::empty())),
+    }
 }
 
 fn read(objects: &dyn ObjectStore, content: &ContentRef) -> Result<Vec<u8>, Failure> {

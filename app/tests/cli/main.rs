@@ -35,6 +35,7 @@ mod prune;
 mod redaction;
 mod repair;
 mod report;
+mod review;
 mod schema_checker;
 mod schemas;
 mod session_terminal;

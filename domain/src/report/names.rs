@@ -51,8 +51,16 @@ impl<'a> Name<'a> {
 
     /// Whether it lies below one of these directories, wherever they are, or takes the place of one.
     fn is_in(&self, directories: &str) -> bool {
-        let rooted = [b"/", self.path, b"/"].concat();
-        directories.split_ascii_whitespace().any(|directory| contains(&rooted, format!("/{directory}/").as_bytes()))
+        let is_it = |rest: &[u8], directory: &str| {
+            rest.strip_prefix(directory.as_bytes()).is_some_and(|below| below.is_empty() || below.starts_with(b"/"))
+        };
+        directories.split_ascii_whitespace().any(|directory| self.ends().any(|rest| is_it(rest, directory)))
+    }
+
+    /// The path from each of its components on.
+    fn ends(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        let after_slash = |rest: &&'a [u8]| rest.iter().position(|&byte| byte == b'/').map(|at| &rest[at + 1..]);
+        std::iter::successors(Some(self.path), after_slash)
     }
 
     fn is_below(&self, directories: &str) -> bool {

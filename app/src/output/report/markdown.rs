@@ -53,7 +53,7 @@ fn path(out: &mut dyn Write, line: &ChangeLine, findings: &[Finding]) -> io::Res
 }
 
 /// A code span of one line: its fence is longer than every run of backticks in it.
-fn code_span(text: &str) -> String {
+pub(crate) fn code_span(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
     // A reader drops one blank at either end again where there are two, and needs one where a backtick is next to the fence.

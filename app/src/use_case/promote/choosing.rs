@@ -26,11 +26,28 @@ pub(crate) enum Taken {
 
 /// A person who is asked.
 pub(crate) trait Chooser {
+    /// What of a path is taken where that is known without a look at its hunks.
+    fn known(&mut self, _: &Change) -> Option<Taken> {
+        None
+    }
+
+    /// What to do where nothing is taken.
+    fn advice(&self) -> &'static str;
+
     /// What of a path that has no hunks is taken: all or nothing. `None`: no more than was taken so far.
     fn path(&mut self, change: &Change) -> Result<Option<Taken>, Failure>;
 
-    /// What of a file is taken whose hunks `open` were not brought before; `header` is what its patch says of it.
-    fn hunks(&mut self, header: &[u8], hunks: &Hunks, open: &[u32]) -> Result<Answered, Failure>;
+    /// What of `change` is taken, a file whose hunks `open` were not brought before.
+    fn hunks(&mut self, change: &Change, file: &InHunks<'_>, open: &[u32]) -> Result<Answered, Failure>;
+}
+
+/// A file as its part of the patch has it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InHunks<'a> {
+    /// What the patch says of it first.
+    pub(crate) header: &'a [u8],
+    /// Its hunks.
+    pub(crate) hunks: &'a Hunks,
 }
 
 /// What of a file is taken, and whether nothing else is.
@@ -58,9 +75,11 @@ pub(crate) fn choose(
         if !plan.chosen.admits(&change.path) {
             continue;
         }
-        let answered = match choice.is_over {
-            true => Answered { taken: Taken::Nothing, is_last: true },
-            false => {
+        let known = if choice.is_over { None } else { chooser.known(&change) };
+        let answered = match (choice.is_over, known) {
+            (true, _) => Answered { taken: Taken::Nothing, is_last: true },
+            (false, Some(taken)) => Answered { taken, is_last: false },
+            (false, None) => {
                 let file = splittable(ports.objects, &mut patch, &change)?;
                 ask(chooser, &change, file.as_ref(), &plan.chosen.hunks_brought(&change.path))?
             }
@@ -69,7 +88,7 @@ pub(crate) fn choose(
     }
     choice.selection(&request.wish.selection).ok_or_else(|| {
         let nothing = Failure::new(FailureKind::PromotionRefused, "nothing was chosen; nothing was changed");
-        refused(nothing.with_hint("answer y to what is to be promoted; ? tells what else can be answered"))
+        refused(nothing.with_hint(chooser.advice()))
     })
 }
 
@@ -80,7 +99,10 @@ fn ask(
     brought: &BTreeSet<u32>,
 ) -> Result<Answered, Failure> {
     match file {
-        Some(file) => chooser.hunks(&file.header, &file.hunks, &file.open(brought)),
+        Some(file) => {
+            let shown = InHunks { header: &file.header, hunks: &file.hunks };
+            chooser.hunks(change, &shown, &file.open(brought))
+        }
         None => Ok(chooser
             .path(change)?
             .map_or(Answered { taken: Taken::Nothing, is_last: true }, |taken| Answered { taken, is_last: false })),

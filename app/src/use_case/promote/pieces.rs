@@ -4,7 +4,7 @@ use super::{Ports, PromotionRequest};
 use crate::failure::{Failure, FailureKind};
 use crate::use_case::diff::unreadable;
 use crate::use_case::patch_reader::PatchReader;
-use crate::use_case::sides::{Sides, patch, sides};
+use crate::use_case::sides::{Sides, patch, sides_of};
 use isobox_domain::change::{After, Before, Change, ChangeLine, ChangeSetRef};
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::hunks::Hunks;
@@ -33,10 +33,10 @@ struct Piece {
 }
 
 /// A changed file that has hunks.
-pub(super) struct Splittable {
-    pub(super) hunks: Hunks,
+pub(in crate::use_case) struct Splittable {
+    pub(in crate::use_case) hunks: Hunks,
     /// What its part of the patch says before the first of them.
-    pub(super) header: Vec<u8>,
+    pub(in crate::use_case) header: Vec<u8>,
     /// What it is with all of them.
     after: Vec<u8>,
 }
@@ -154,7 +154,17 @@ pub(super) fn splittable(
     if change.before.is_none() || change.after.is_none() {
         return Ok(None);
     }
-    let Some(Sides { part, hunks, after: Some(after), .. }) = sides(objects, patch, change)? else { return Ok(None) };
+    patch.find(&change.path)?.map_or(Ok(None), |part| splittable_part(objects, part, change))
+}
+
+/// The same of what the patch says of the change.
+pub(in crate::use_case) fn splittable_part(
+    objects: &dyn ObjectStore,
+    part: Vec<u8>,
+    change: &Change,
+) -> Result<Option<Splittable>, Failure> {
+    let sides = sides_of(objects, part, change)?;
+    let Some(Sides { part, hunks, before: Some(_), after: Some(after) }) = sides else { return Ok(None) };
     let header = part[..beginning(&part)].to_vec();
     Ok(Some(Splittable { hunks, header, after }))
 }
