@@ -41,6 +41,7 @@ const LOGGED: &str = "isobox audit init-key > app.vkey 2> /dev/null; isobox audi
 
 /// Examples that need more than [`PREPARED`]: what begins them, and what is typed before.
 const FIRST: [(&str, &str); 13] = [
+    ("isobox promote --reviewed", "printf yq | script -qec 'isobox review @latest' /dev/null > /dev/null"),
     ("isobox undo", "isobox promote --yes \"$id\" > /dev/null 2>&1"),
     // Something to stop: the newest task.
     (
@@ -74,6 +75,11 @@ fn steps(example: &str) -> Vec<Step> {
     // Two changes are there to be asked about.
     let answers = if typed.contains("--patch") { "$'y\\ny\\nyes'" } else { "yes" };
     let typed = if asks { format!("{{ {typed}; }} <<< {answers}") } else { typed };
+    // Somebody sits at a terminal, and leaves.
+    let typed = match typed.starts_with("isobox review") {
+        true => format!("printf q | script -qec \"{typed}\" /dev/null"),
+        false => typed,
+    };
     let first = FIRST.iter().filter(|(begin, _)| example.starts_with(begin)).map(|(_, first)| (*first).to_owned());
     let hidden = [PREPARED.to_owned()].into_iter().chain(first).map(Step::Before);
     hidden.chain([Step::Example(Example { line: 0, typed, printed: vec![ANYTHING.to_owned()] })]).collect()

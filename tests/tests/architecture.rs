@@ -39,12 +39,13 @@ const ARROWS: [(&str, &[&str]); 12] = [
 ];
 
 /// Each heavy dependency has one home.
-const HOMES: [(&str, &[&str]); 13] = [
+const HOMES: [(&str, &[&str]); 14] = [
     ("gix", &["isobox-git"]),
     ("landlock", &["isobox-sandbox"]),
     ("seccompiler", &["isobox-sandbox"]),
     ("granit-parser", &["isobox-host"]),
     ("clap", &["isobox"]),
+    ("ratatui", &["isobox"]),
     ("serde_json", &["isobox", "isobox-manifest", "isobox-release", "isobox-v1"]),
     ("toml", &["isobox-manifest"]),
     ("ureq", &["isobox-release"]),
