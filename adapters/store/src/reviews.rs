@@ -190,6 +190,23 @@ mod tests {
     }
 
     #[test]
+    fn a_mark_for_which_there_is_no_room_costs_none_that_was_kept() {
+        use nix::sys::resource::{Resource, getrlimit, setrlimit};
+        let (_records, store, file) = store();
+        store.keep(&[(subject(1), mark("a"))]).unwrap();
+        let length = fs::metadata(&file).unwrap().len();
+        // A write over the limit fails, as one to a full disk does; see setrlimit(2). A part of the mark still fits.
+        nix::sys::signal::SigSet::from(nix::sys::signal::Signal::SIGXFSZ).thread_block().unwrap();
+        let (soft, hard) = getrlimit(Resource::RLIMIT_FSIZE).unwrap();
+        setrlimit(Resource::RLIMIT_FSIZE, length + 20, hard).unwrap();
+        let kept = store.keep(&[(subject(2), mark("b"))]);
+        setrlimit(Resource::RLIMIT_FSIZE, soft, hard).unwrap();
+        let refused = kept.unwrap_err();
+        assert_eq!(refused.kind, isobox_ports::StoreErrorKind::Full);
+        assert_eq!((fs::metadata(&file).unwrap().len(), noted(&store, 1)), (length, "a".to_owned()));
+    }
+
+    #[test]
     fn a_file_that_grew_long_keeps_the_newest_marks() {
         let (_records, store, file) = store();
         let note = "n".repeat(1900);

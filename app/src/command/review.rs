@@ -1,7 +1,7 @@
 //! `isobox review`: a person at a terminal.
 
 use super::feedback;
-use super::look::Named;
+use super::look::{Named, tell_of_nothing};
 use super::promote;
 use crate::cli::{ConflictStyle, FeedbackFormat, PromoteArguments, ReviewArguments};
 use crate::exit_code::ExitCode;
@@ -29,6 +29,10 @@ pub(super) fn review(console: Console, arguments: &ReviewArguments) -> Result<Ex
     let ports = named.store.review_ports()?;
     let record = &named.selected.record;
     let mut review = review::begin(&ports, record)?;
+    if review.listed().len() == 0 {
+        tell_of_nothing(console, record, "changed nothing that is listed path by path", &arguments.place);
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut at_terminal = AtTerminal {
         ports,
         screen: Screen::open(console)?,

@@ -5,6 +5,7 @@
 use crate::output::changes;
 use crate::output::record_json::bytes;
 use crate::output::report::markdown::code_span;
+use crate::output::terminal::escaped;
 use crate::output::text;
 use crate::use_case::review::{ShownLine, Told};
 use crate::use_case::select::Selected;
@@ -47,7 +48,7 @@ impl<'a> Markdown<'a> {
         let hunk = told.hunk.map(|(number, of)| format!(", hunk {number} of {of}")).unwrap_or_default();
         writeln!(self.out, "\n## {path}{hunk}: {}", verdict(told))?;
         if !told.mark.note.is_empty() {
-            writeln!(self.out, "\nNote: {}", Escaped(told.mark.note.as_bytes()))?;
+            writeln!(self.out, "\nNote: {}", escaped(told.mark.note.as_bytes()).replace('\n', " "))?;
         }
         let fence = fence(told.lines);
         writeln!(self.out, "\n{fence}diff")?;

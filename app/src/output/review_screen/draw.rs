@@ -1,10 +1,9 @@
 //! How a screen is laid out.
 
 use super::glyphs::Glyphs;
-use super::lines::{clipped, width};
+use super::lines::{clipped, shown, width};
 use super::{help, list, page};
 use crate::use_case::review::{FileState, Focus, Input, Review};
-use isobox_domain::escape::Escaped;
 use isobox_domain::report::RiskLevel;
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -122,7 +121,7 @@ fn told(frame: &mut Frame<'_>, area: Rect, review: &Review, look: Look) {
             Input::Note(note) => ("note: ", note),
             Input::Search(text) => ("/", text),
         };
-        let line = format!("{label}{}", Escaped(typed.as_bytes()));
+        let line = format!("{label}{}", shown(typed.as_bytes()));
         // The end is where one types.
         let columns = width(&line);
         let left = (columns + 1).saturating_sub(row);
@@ -133,7 +132,7 @@ fn told(frame: &mut Frame<'_>, area: Rect, review: &Review, look: Look) {
     let note = review.noted();
     let line = match (review.message(), note.as_str()) {
         ("", "") => findings(review),
-        ("", note) => format!("note: {}", Escaped(note.as_bytes())),
+        ("", note) => format!("note: {}", shown(note.as_bytes())),
         (message, _) => message.to_owned(),
     };
     write(frame, area, Line::raw(clipped(&line, 0, row, look.glyphs.cut)));
