@@ -40,7 +40,7 @@ const STAND_INS: [(&str, &str); 11] = [
 const LOGGED: &str = "isobox audit init-key > app.vkey 2> /dev/null; isobox audit checkpoint -q > checkpoint";
 
 /// Examples that need more than [`PREPARED`]: what begins them, and what is typed before.
-const FIRST: [(&str, &str); 13] = [
+const FIRST: [(&str, &str); 14] = [
     ("isobox promote --reviewed", "printf yq | script -qec 'isobox review @latest' /dev/null > /dev/null"),
     ("isobox undo", "isobox promote --yes \"$id\" > /dev/null 2>&1"),
     // Something to stop: the newest task.
