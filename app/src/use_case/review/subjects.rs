@@ -6,11 +6,15 @@ use isobox_domain::hunks::{Hunks, Line, Sign};
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::review::Subject;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// What the hash of each kind of subject begins with, so that none is taken for another.
 const PATH: &[u8] = b"isobox review path 1\0";
 const FILE: &[u8] = b"isobox review file 1\0";
 const HUNK: &[u8] = b"isobox review hunk 1\0";
+
+/// How many kept lines on either side belong to a hunk: as many as a patch shows.
+const NEIGHBOURS: usize = 3;
 
 /// The id of a path.
 pub(super) fn path(path: &RepoPath) -> ContentId {
@@ -34,12 +38,13 @@ pub(super) fn file(change: &Change) -> Subject {
     Subject::File(finished(&hasher))
 }
 
-/// The hunks of a path: each by the lines that it removes and adds, and which of those it is that remove and add the same.
+/// The hunks of a path: each by the lines that it removes and adds, those that are kept next to it, and which of those it is that
+/// read the same. What was accepted is so where it was seen alone: the same lines elsewhere can do something else.
 pub(super) fn hunks(changed: &RepoPath, hunks: &Hunks) -> Vec<Subject> {
     let (path, mut seen) = (path(changed), HashMap::new());
     let lines = hunks.shown().flat_map(|section| {
         let lines = section.excerpt.lines;
-        section.hunks.iter().map(|range| &lines[range.clone()]).collect::<Vec<_>>()
+        section.hunks.iter().map(|range| &lines[with_neighbours(lines, range)]).collect::<Vec<_>>()
     });
     let ids = lines.map(|lines| {
         let content = lines_id(&path, lines);
@@ -49,6 +54,14 @@ pub(super) fn hunks(changed: &RepoPath, hunks: &Hunks) -> Vec<Subject> {
         Subject::Hunk { id, path }
     });
     ids.collect()
+}
+
+/// A hunk with the lines that are kept before and behind it, up to other hunks.
+fn with_neighbours(lines: &[Line], hunk: &Range<usize>) -> Range<usize> {
+    let is_kept = |line: &&Line| line.sign == Sign::Kept;
+    let before = lines[..hunk.start].iter().rev().take(NEIGHBOURS).take_while(is_kept).count();
+    let behind = lines[hunk.end..].iter().take(NEIGHBOURS).take_while(is_kept).count();
+    hunk.start - before..hunk.end + behind
 }
 
 fn lines_id(path: &ContentId, lines: &[Line]) -> ContentId {

@@ -8,8 +8,8 @@ use isobox_domain::repo_path::RepoPath;
 use isobox_domain::report::RiskLevel;
 use isobox_domain::review::{Mark, Marks, Subject, Verdict};
 
-/// Four hunks, the first and the last of which remove and add the same.
-const PART: &[u8] = b"@@ -1,4 +1,4 @@\n-a\n+A\n b\n-c\n+C\n d\n@@ -20 +20 @@\n-x\n+X\n@@ -40 +40 @@\n-a\n+A\n";
+/// Four hunks, the first and the last of which read the same.
+const PART: &[u8] = b"@@ -1,4 +1,4 @@\n-a\n+A\n b\n-c\n+C\n d\n@@ -20 +20 @@\n-x\n+X\n@@ -40,2 +40,2 @@\n-a\n+A\n b\n";
 
 fn change(path: &str, after: u8) -> Change {
     let content = |byte| ContentRef { id: ContentId::new([byte; 32]), length: 1 };
@@ -128,6 +128,15 @@ fn hunks_that_read_alike_are_apart() {
     let hunks = page("a").hunks;
     assert_ne!(hunks[0], hunks[3]);
     assert_eq!(hunks, page("a").hunks);
+}
+
+#[test]
+fn a_hunk_between_other_lines_is_another_hunk() {
+    let id = |part: &str| subjects::hunks(&RepoPath::parse("a").unwrap(), &Hunks::parse(part.as_bytes()).unwrap())[0];
+    let seen = id("@@ -1,3 +1,4 @@\n in debug {\n+allow\n }\n end\n");
+    assert_eq!(id("@@ -9,3 +8,4 @@\n in debug {\n+allow\n }\n end\n"), seen, "it was moved with its lines");
+    assert_ne!(id("@@ -1,3 +1,4 @@\n in release {\n+allow\n }\n end\n"), seen);
+    assert_ne!(id("@@ -1,3 +1,4 @@\n in debug {\n }\n+allow\n end\n"), seen);
 }
 
 #[test]
