@@ -2,7 +2,7 @@
 
 use crate::content::ContentId;
 use crate::git_oid::GitOid;
-use crate::promotion::Selection;
+use crate::promotion::{Overridden, Selection};
 use crate::task_id::TaskId;
 use crate::timestamp::Timestamp;
 
@@ -96,6 +96,10 @@ pub struct Promoted {
     pub destination: Destination,
     /// What a three-way merge left; `None`: what was written is what the Task left.
     pub merged: Option<Merged>,
+    /// What the policy asked for, and it was made in spite of.
+    pub overridden: Option<Box<Overridden>>,
+    /// The record of the verification that succeeded before.
+    pub verified: Option<ContentId>,
 }
 
 /// A three-way merge of a result into what the repository had by then.

@@ -35,6 +35,7 @@ use crate::content::ContentId;
 use crate::enforcement::{Control, ControlReport};
 use crate::limit::{LimitReport, Limits, sum_up};
 use crate::preflight::PreflightRule;
+use crate::promotion::PromotionGate;
 
 /// An isolation provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -375,6 +376,10 @@ pub struct ProjectPolicy {
     pub views: ViewLimit,
     /// How many Tasks may run at the same time.
     pub tasks: TaskLimit,
+    /// What is asked of every Promotion.
+    pub promotion: PromotionGate,
+    /// `verification.commands`: what a verification runs, one after the other, each as `sh -c` takes it.
+    pub verification: Vec<String>,
 }
 
 impl Default for ProjectPolicy {
@@ -386,6 +391,8 @@ impl Default for ProjectPolicy {
             preflight: PreflightRule::ALL.to_vec(),
             views: ViewLimit::default(),
             tasks: TaskLimit::default(),
+            promotion: PromotionGate::default(),
+            verification: Vec::new(),
         }
     }
 }

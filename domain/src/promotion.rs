@@ -3,12 +3,14 @@
 //! The rules are looked at twice: when the plan is made and shown, and again, under the lock, right before it is
 //! performed. Nothing that was approved may have changed in between.
 
+mod gate;
 mod meeting;
 mod message;
 mod refusal;
 mod rules;
 mod selection;
 
+pub use gate::{BlockedRisk, Overridden, PromotionGate, PromotionRequirement};
 pub use meeting::{Meeting, OnConflict};
 pub(crate) use message::with_trailers;
 pub use refusal::PromotionRefusal;
@@ -195,7 +197,7 @@ impl PromotionPlan {
 
     /// The event that records the Promotion once it is performed, as `done` says.
     pub fn event(&self, confirmation: Confirmation, done: Done, at: Timestamp) -> Event {
-        let Done { extent, made, merged } = done;
+        let Done { extent, made, merged, overridden, verified } = done;
         let destination = match (&self.way, made) {
             (Way::Commit, Some(made)) => Destination::Commit { made },
             (Way::Branch(name), Some(made)) => Destination::Branch { made, name: name.clone() },
@@ -211,6 +213,8 @@ impl PromotionPlan {
             part: (!extent.is_all()).then(|| Box::new(self.chosen.selection.clone())),
             destination,
             merged,
+            overridden: overridden.map(Box::new),
+            verified,
         };
         Event {
             task: self.task,
@@ -223,7 +227,7 @@ impl PromotionPlan {
 }
 
 /// What a Promotion does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Done {
     /// What it brings across of what it could.
     pub extent: Extent,
@@ -231,6 +235,10 @@ pub struct Done {
     pub made: Option<GitOid>,
     /// What a three-way merge left, if there was one.
     pub merged: Option<Merged>,
+    /// What it is done in spite of.
+    pub overridden: Option<Overridden>,
+    /// The record of the verification that succeeded before.
+    pub verified: Option<ContentId>,
 }
 
 /// How much of a result a Promotion brings across.

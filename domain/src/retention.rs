@@ -247,6 +247,8 @@ mod tests {
             part: None,
             destination: Default::default(),
             merged: None,
+            overridden: None,
+            verified: None,
         });
         let rejected = EventKind::Rejected { reason: String::new() };
         for (events, kept) in [

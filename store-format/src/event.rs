@@ -3,7 +3,7 @@
 use crate::cbor::{Decoder, MapDecoder, MapEncoder};
 use crate::object::{self, DecodeError, EncodeError, Names};
 use isobox_domain::event::{Confirmation, Destination, Event, EventKind, Merged, Promoted};
-use isobox_domain::promotion::{ChosenHunks, Selection};
+use isobox_domain::promotion::{BlockedRisk, ChosenHunks, Overridden, PromotionRequirement, Selection};
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::task_id::TaskId;
 use std::collections::BTreeSet;
@@ -14,6 +14,8 @@ const KIND: &str = "isobox.event";
 const WITH_PARTS: u64 = 2;
 /// That of one that brought some hunks of a file alone.
 const WITH_HUNKS: u64 = 3;
+/// That of one that was verified before, or was made in spite of the policy.
+const WITH_GATE: u64 = 4;
 const PROMOTED: &str = "promoted";
 const REJECTED: &str = "rejected";
 const PINNED: &str = "pinned";
@@ -37,7 +39,7 @@ pub fn encode_event(event: &Event) -> Result<Vec<u8>, EncodeError> {
 pub fn decode_event(bytes: &[u8]) -> Result<Event, DecodeError> {
     let mut decoder = Decoder::new(bytes)?;
     let mut map = decoder.map()?;
-    object::open_up_to(&mut map, KIND, WITH_HUNKS)?;
+    object::open_up_to(&mut map, KIND, WITH_GATE)?;
     let event = Event {
         task: TaskId::new(map.need(2, "the task")?.fixed("a task id of 8 bytes")?),
         subject: map.need(3, "the subject")?.id()?,
@@ -53,6 +55,7 @@ pub fn decode_event(bytes: &[u8]) -> Result<Event, DecodeError> {
 
 fn schema_of(kind: &EventKind) -> u64 {
     match kind {
+        EventKind::Promoted(promoted) if promoted.overridden.is_some() || promoted.verified.is_some() => WITH_GATE,
         EventKind::Promoted(Promoted { part: Some(part), .. }) if !part.hunks.is_empty() => WITH_HUNKS,
         EventKind::Promoted(Promoted { part: None, destination: Destination::WorkingTree, merged: None, .. }) => {
             object::SCHEMA
@@ -120,6 +123,24 @@ fn encode_promoted(map: &mut MapEncoder, promoted: &Promoted) {
     if let Some(merged) = &promoted.merged {
         map.field(9).uint(merged.conflicts);
     }
+    if let Some(overridden) = &promoted.overridden {
+        map.field(10).map(|map| encode_overridden(map, overridden));
+    }
+    if let Some(verified) = &promoted.verified {
+        map.field(11).id(verified);
+    }
+}
+
+fn encode_overridden(map: &mut MapEncoder, overridden: &Overridden) {
+    map.field(0).text(&overridden.reason);
+    let require: Vec<&str> = overridden.require.iter().map(|entry| entry.name()).collect();
+    let block: Vec<&str> = overridden.block.iter().map(|entry| entry.name()).collect();
+    for (key, names) in [(1, require), (2, block)] {
+        if !names.is_empty() {
+            let list = map.field(key).array(names.len());
+            names.iter().fold(list, |list, name| list.text(name));
+        }
+    }
 }
 
 fn encode_part(map: &mut MapEncoder, part: &Selection) {
@@ -176,6 +197,34 @@ fn decode_promoted(map: &mut MapDecoder<'_, '_>) -> Result<Promoted, DecodeError
         part: map.find(5)?.map(decode_part).transpose()?.map(Box::new),
         destination: decode_destination(map)?,
         merged: map.find(9)?.map(Decoder::uint).transpose()?.map(|conflicts| Merged { conflicts }),
+        overridden: map.find(10)?.map(decode_overridden).transpose()?.map(Box::new),
+        verified: map.find(11)?.map(Decoder::id).transpose()?,
+    })
+}
+
+fn decode_overridden(decoder: &mut Decoder<'_>) -> Result<Overridden, DecodeError> {
+    let mut map = decoder.map()?;
+    let reason = map.need(0, "a reason")?.text()?.to_owned();
+    let requirements = PromotionRequirement::ALL.map(|known| (known.name(), known));
+    let risks: Vec<_> = BlockedRisk::all().map(|known| (known.name(), known)).collect();
+    let require = map.find(1)?.map(|names| decode_names(names, &requirements)).transpose()?.unwrap_or_default();
+    let block = map.find(2)?.map(|names| decode_names(names, &risks)).transpose()?.unwrap_or_default();
+    map.end()?;
+    match require.is_empty() && block.is_empty() {
+        true => decoder.expected("what the promotion was made in spite of"),
+        false => Ok(Overridden { reason, require, block }),
+    }
+}
+
+/// Some of what `known` names, in its order.
+fn decode_names<T: Copy>(decoder: &mut Decoder<'_>, known: &[(&str, T)]) -> Result<Vec<T>, DecodeError> {
+    let mut rest = known.iter();
+    decoder.list(|decoder| {
+        let name = decoder.text()?;
+        match rest.find(|(known, _)| *known == name) {
+            Some((_, value)) => Ok(*value),
+            None => decoder.expected("names of this version, each once and in order"),
+        }
     })
 }
 

@@ -99,6 +99,7 @@ fn events_keep_their_bytes() {
         ("event-pruned", samples::events::pruned()),
         ("event-promoted-part", samples::events::promoted_in_part()),
         ("event-promoted-hunks", samples::events::promoted_in_hunks()),
+        ("event-promoted-in-spite", samples::events::promoted_in_spite()),
         ("event-undone", samples::events::undone()),
     ];
     for (name, event) in all {

@@ -43,8 +43,8 @@ fn times_outside_2000_to_2199_are_refused() {
 #[test]
 fn objects_of_another_kind_or_schema_are_refused() {
     assert_eq!(expected(decode_event(&event_with(b"isobox.event", b"isobox.evict"))), "isobox.event");
-    let later = decode_event(&event_with(&[1, 1, 2, 0x48], &[1, 4, 2, 0x48]));
-    assert_eq!(later, Err(DecodeError::UnknownSchema { kind: "isobox.event", found: 4 }));
+    let later = decode_event(&event_with(&[1, 1, 2, 0x48], &[1, 5, 2, 0x48]));
+    assert_eq!(later, Err(DecodeError::UnknownSchema { kind: "isobox.event", found: 5 }));
     let policy = encode_policy(&samples::policy()).expect("encode");
     assert_eq!(expected(decode_event(&policy)), "isobox.event");
 }

@@ -144,6 +144,9 @@ for it. Its keys:
   credentials.default                none: there is no other yet
   preflight.rules                    what must hold before anything is started
   promotion.mode                     how a result gets into the repository
+  promotion.require                  what must hold when a result is promoted
+  promotion.block                    findings of the report that keep it out
+  verification.commands              what promote --verify runs
   records.views                      how many tasks have a copy as plain files
   tasks.max                          how many tasks of a store run at once
   limits.*                           what a workload may use up: time,

@@ -324,6 +324,16 @@ fn promoted_document(event: &Event, promoted: &Promoted) -> Value {
     if let Some(merged) = &promoted.merged {
         document["three_way"] = json!({ "conflicts": merged.conflicts });
     }
+    if let Some(overridden) = &promoted.overridden {
+        document["overridden"] = json!({
+            "reason": overridden.reason,
+            "require": overridden.require.iter().map(|entry| entry.name()).collect::<Vec<_>>(),
+            "block": overridden.block.iter().map(|entry| entry.name()).collect::<Vec<_>>(),
+        });
+    }
+    if let Some(verified) = &promoted.verified {
+        document["verified_by"] = json!(verified.to_string());
+    }
     document
 }
 

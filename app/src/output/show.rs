@@ -7,7 +7,7 @@ use crate::output::timings;
 use isobox_domain::change::ChangeSummary;
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::escape::Escaped;
-use isobox_domain::event::{Destination, Event, EventKind, Merged};
+use isobox_domain::event::{Destination, Event, EventKind, Merged, Promoted};
 use isobox_domain::limit::LimitReport;
 use isobox_domain::record::{TaskRecord, WorkspaceFate};
 use std::io::{self, Write};
@@ -181,6 +181,17 @@ fn merged(merged: Option<Merged>) -> String {
     }
 }
 
+/// What is to be said of a policy that asked for something, and of a verification.
+fn gate(promoted: &Promoted) -> String {
+    let verified = promoted.verified.map_or_else(String::new, |record| format!(", verified by {}", record));
+    let overridden = promoted.overridden.as_deref().map_or_else(String::new, |overridden| {
+        let required = overridden.require.iter().map(|entry| entry.name());
+        let entries: Vec<&str> = required.chain(overridden.block.iter().map(|entry| entry.name())).collect();
+        format!(", in spite of {}: {}", entries.join(", "), Escaped(overridden.reason.as_bytes()))
+    });
+    verified + &overridden
+}
+
 fn happened(event: &Event) -> String {
     match &event.kind {
         EventKind::Promoted(promoted) => format!(
@@ -191,7 +202,7 @@ fn happened(event: &Event) -> String {
             promoted.commit.short(),
             text::counted(promoted.paths, "path"),
             promoted.confirmation.name(),
-            [went_to(&promoted.destination), merged(promoted.merged)].concat()
+            [went_to(&promoted.destination), merged(promoted.merged), gate(promoted)].concat()
         ),
         EventKind::Undone => format!("{} promotion undone", event.at),
         EventKind::Rejected { reason } => format!("{} rejected: {}", event.at, Escaped(reason.as_bytes())),

@@ -89,6 +89,9 @@ fn is_written(written: &WrittenPolicy, key: &str) -> bool {
         "caches" => written.caches.is_some(),
         "preflight.rules" => written.preflight.is_some(),
         "records.views" => written.views.is_some(),
+        "promotion.require" => written.promotion_require.is_some(),
+        "promotion.block" => written.promotion_block.is_some(),
+        "verification.commands" => written.verification.is_some(),
         "tasks.max" => written.tasks.is_some(),
         key => Limit::ALL.iter().any(|limit| limit.key() == key && written.limits.of(*limit).is_some()),
     }

@@ -187,7 +187,7 @@ fn perform(
             Some(promotion.commit(across.lines()?, across.objects(), &route, &text)?)
         }
     };
-    let done = Done { extent, made, merged: across.merged() };
+    let done = Done { extent, made, merged: across.merged(), overridden: None, verified: None };
     let event = now.event(confirmation, done, at);
     let receipt = Receipt { records_directory: request.records_directory.clone(), event: event.clone() }.encode()?;
     let landing = Landing { route: &route, made: made.as_ref(), head: Some(&now.commit) };

@@ -167,6 +167,8 @@ mod tests {
             part: None,
             destination: Default::default(),
             merged: None,
+            overridden: None,
+            verified: None,
         }));
         let admits = |promotion, events: &[Event]| {
             let filter = Filter { promotion: Some(promotion), ..Filter::default() };

@@ -8,8 +8,8 @@ use crate::repo_path::RepoPath;
 impl WrittenPolicy {
     /// This policy over `below`, which it extends.
     ///
-    /// A key that is written here takes the place of the one below, as a whole. Of what is required, hidden, protected and
-    /// checked, each policy adds to the other: extending one takes none of that away. `is_written` tells of the keys of this
+    /// A key that is written here takes the place of the one below, as a whole. Of what is required, hidden, protected,
+    /// checked and blocked, each policy adds to the other: extending one takes none of that away. `is_written` tells of the keys of this
     /// policy, since a limit that is written as none is as good as one that is not.
     #[must_use]
     pub fn over(self, below: Self, is_written: &dyn Fn(&str) -> bool) -> Self {
@@ -35,6 +35,9 @@ impl WrittenPolicy {
             }),
             views: self.views.or(below.views),
             tasks: self.tasks.or(below.tasks),
+            promotion_require: both(self.promotion_require, below.promotion_require, add),
+            promotion_block: both(self.promotion_block, below.promotion_block, add),
+            verification: self.verification.or(below.verification),
             limits: limits_over(self.limits, below.limits, is_written),
         }
     }

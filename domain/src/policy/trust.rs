@@ -71,7 +71,7 @@ impl TrustedPolicies {
 }
 
 /// The keys, by how much they can weaken a Sandbox: the last one most.
-const BY_WEIGHT: [&str; 27] = [
+const BY_WEIGHT: [&str; 30] = [
     Limit::Output.key(),
     Limit::OpenFiles.key(),
     Limit::FileSize.key(),
@@ -85,6 +85,9 @@ const BY_WEIGHT: [&str; 27] = [
     Limit::Time.key(),
     "tasks.max",
     "records.views",
+    "promotion.block",
+    "promotion.require",
+    "verification.commands",
     "preflight.rules",
     "tool_call.enabled",
     "require",

@@ -76,6 +76,9 @@ impl ProjectPolicy {
         let caches = sandbox.caches.iter().map(|cache| cache.name().to_owned());
         let required = sandbox.require.as_slice().iter().map(|required| required.name().to_owned());
         let rules = self.preflight.iter().map(|rule| rule.name().to_owned());
+        let named = |names: Vec<&str>| Value::List(names.into_iter().map(str::to_owned).collect());
+        let gate = &self.promotion;
+        let commands = self.verification.iter().map(|command| quoted(command.as_bytes()));
         let limits = Limit::ALL.map(|limit| (limit.key(), Value::Word(limit.shown(sandbox.limits.of(limit)))));
         let keys = [
             ("tool_call.enabled", Value::Word((self.tool_calls == ToolCalls::Enabled).to_string())),
@@ -92,6 +95,9 @@ impl ProjectPolicy {
             ("caches", Value::List(caches.collect())),
             ("require", Value::List(required.collect())),
             ("preflight.rules", Value::List(rules.collect())),
+            ("promotion.require", named(gate.require().iter().map(|required| required.name()).collect())),
+            ("promotion.block", named(gate.block().iter().map(|blocked| blocked.name()).collect())),
+            ("verification.commands", Value::List(commands.collect())),
             ("records.views", Value::Word(views)),
             ("tasks.max", Value::Word(self.tasks.to_string())),
         ];

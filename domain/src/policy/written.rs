@@ -6,6 +6,7 @@ use super::{
 };
 use crate::limit::Limits;
 use crate::preflight::PreflightRule;
+use crate::promotion::{BlockedRisk, PromotionGate, PromotionRequirement};
 use crate::repo_path::RepoPath;
 
 /// The keys of a policy file, as written; `None` where it says nothing.
@@ -43,6 +44,12 @@ pub struct WrittenPolicy {
     pub views: Option<ViewLimit>,
     /// `tasks.max`.
     pub tasks: Option<TaskLimit>,
+    /// `promotion.require`.
+    pub promotion_require: Option<Vec<PromotionRequirement>>,
+    /// `promotion.block`.
+    pub promotion_block: Option<Vec<BlockedRisk>>,
+    /// `verification.commands`.
+    pub verification: Option<Vec<String>>,
     /// `limits`; one that is written as `unlimited` is as good as one that is not.
     pub limits: Limits,
 }
@@ -57,7 +64,8 @@ pub struct Widening {
 impl WrittenPolicy {
     /// The policy of a project: what is not written has its most restrictive value.
     pub fn resolved(self) -> ProjectPolicy {
-        let ProjectPolicy { tool_calls, sandbox, preflight, views, tasks } = ProjectPolicy::default();
+        let ProjectPolicy { tool_calls, sandbox, preflight, views, tasks, promotion: _, verification } =
+            ProjectPolicy::default();
         ProjectPolicy {
             tool_calls: self.tool_calls.unwrap_or(tool_calls),
             sandbox: SandboxPolicy {
@@ -82,13 +90,18 @@ impl WrittenPolicy {
             preflight: self.preflight.unwrap_or(preflight),
             views: self.views.unwrap_or(views),
             tasks: self.tasks.unwrap_or(tasks),
+            promotion: PromotionGate::new(
+                &self.promotion_require.unwrap_or_default(),
+                &self.promotion_block.unwrap_or_default(),
+            ),
+            verification: self.verification.unwrap_or(verification),
         }
     }
 
     /// Narrows `asked` to what this policy, as a Ceiling, allows; the keys that had to be narrowed, in the order of the
     /// file. What this policy does not mention is not limited. Narrowing what was narrowed changes nothing.
     ///
-    /// `network.allow`, `filesystem.read` and `filesystem.write` are not looked at: a user's own file does not have them.
+    /// `network.allow`, `filesystem.read`, `filesystem.write` and `verification.commands` are not looked at: a user's own file does not have them.
     pub fn narrow(&self, asked: &mut ProjectPolicy) -> Vec<Widening> {
         let mut narrowed = Vec::new();
         let mut note = |key, is_wider: bool| {
@@ -114,6 +127,10 @@ impl WrittenPolicy {
         note("caches", lower_caches(&mut sandbox.caches, self.caches.as_deref()));
         note("records.views", lower_views(&mut asked.views, self.views));
         note("preflight.rules", add_rules(&mut asked.preflight, self.preflight.as_deref()));
+        let required = self.promotion_require.as_deref().unwrap_or_default();
+        note("promotion.require", asked.promotion.add_requirements(required));
+        let blocked = self.promotion_block.as_deref().unwrap_or_default();
+        note("promotion.block", asked.promotion.add_blocks(blocked));
         note("tasks.max", asked.tasks.lower(self.tasks));
         sandbox.limits.lower(&self.limits).into_iter().for_each(|limit| note(limit.key(), true));
         narrowed

@@ -84,7 +84,10 @@ fn plan(record: &TaskRecord, target: &TargetFacts) -> Result<PromotionPlan, Prom
 
 /// That this plan was performed, as the first event about the record.
 fn performed(plan: &PromotionPlan, extent: Extent, made: Option<GitOid>) -> (ContentId, Event) {
-    (ContentId::new([8; 32]), plan.event(Confirmation::Piped, Done { extent, made, merged: None }, at()))
+    (
+        ContentId::new([8; 32]),
+        plan.event(Confirmation::Piped, Done { extent, made, merged: None, overridden: None, verified: None }, at()),
+    )
 }
 
 const PART: Extent = Extent { paths: 1, left: 1 };

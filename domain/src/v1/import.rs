@@ -150,6 +150,8 @@ impl V1Record {
             part: None,
             destination: Destination::WorkingTree,
             merged: None,
+            overridden: None,
+            verified: None,
         };
         let kind = EventKind::Promoted(promoted);
         Some(Event { task: record.task, subject, previous: None, at: record.ended_at, kind })

@@ -72,6 +72,8 @@ pub fn promoted(n: u64, subject: ContentId, previous: Option<ContentId>) -> Even
         part: None,
         destination: Default::default(),
         merged: None,
+        overridden: None,
+        verified: None,
     };
     let task = TaskId::new(n.to_be_bytes());
     Event { task, subject, previous, at: time(n), kind: EventKind::Promoted(promoted) }

@@ -16,7 +16,7 @@ use isobox_domain::policy::{
     WorkspaceKind, WriteRule,
 };
 use isobox_domain::probe::{ProbeOutcome, ProbeResult};
-use isobox_domain::promotion::{ChosenHunks, Selection};
+use isobox_domain::promotion::{BlockedRisk, ChosenHunks, Overridden, PromotionRequirement, Selection};
 use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, TaskArtifacts, TaskRecord, WorkspaceFate};
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::WorkspaceSource;
@@ -351,6 +351,16 @@ fn selection() -> impl Strategy<Value = Selection> {
         .prop_filter("a part leaves something out", |selection| !selection.is_everything())
 }
 
+fn overridden() -> impl Strategy<Value = Overridden> {
+    let risks: Vec<BlockedRisk> = BlockedRisk::all().collect();
+    let require = subsequence(PromotionRequirement::ALL.to_vec(), 0..=PromotionRequirement::ALL.len());
+    (text(), require, subsequence(risks, 1..4)).prop_map(|(reason, require, block)| Overridden {
+        reason,
+        require,
+        block,
+    })
+}
+
 fn destination() -> impl Strategy<Value = Destination> {
     prop_oneof![
         Just(Destination::WorkingTree),
@@ -373,11 +383,16 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
             part: None,
             destination: Destination::WorkingTree,
             merged: None,
+            overridden: None,
+            verified: None,
         },
     );
     let merged = option::of(any::<u64>().prop_map(|conflicts| Merged { conflicts }));
-    let promoted = (promoted, option::of(selection().prop_map(Box::new)), destination(), merged).prop_map(
-        |(promoted, part, destination, merged)| EventKind::Promoted(Promoted { part, destination, merged, ..promoted }),
+    let gate = (option::of(overridden().prop_map(Box::new)), option::of(id()));
+    let promoted = (promoted, option::of(selection().prop_map(Box::new)), destination(), merged, gate).prop_map(
+        |(promoted, part, destination, merged, (overridden, verified))| {
+            EventKind::Promoted(Promoted { part, destination, merged, overridden, verified, ..promoted })
+        },
     );
     let kind = prop_oneof![
         promoted,

@@ -3,7 +3,8 @@
 use super::{TASK, id, path, time};
 use isobox_domain::event::{Confirmation, Destination, Event, EventKind, Promoted};
 use isobox_domain::git_oid::GitOid;
-use isobox_domain::promotion::{ChosenHunks, Selection};
+use isobox_domain::promotion::{BlockedRisk, ChosenHunks, Overridden, PromotionRequirement, Selection};
+use isobox_domain::report::{RiskCategory, RiskLevel};
 use std::collections::BTreeSet;
 
 pub(crate) fn promoted() -> Event {
@@ -21,6 +22,8 @@ pub(crate) fn promoted() -> Event {
             part: None,
             destination: Destination::WorkingTree,
             merged: None,
+            overridden: None,
+            verified: None,
         }),
     }
 }
@@ -47,6 +50,20 @@ pub(crate) fn promoted_in_hunks() -> Event {
             only: BTreeSet::from([path(b"src/lib.rs"), path(b"src/main.rs")]),
             except: BTreeSet::new(),
             hunks,
+        }));
+    }
+    event
+}
+
+/// One that was verified before, and made in spite of what the policy asks for.
+pub(crate) fn promoted_in_spite() -> Event {
+    let mut event = promoted();
+    if let EventKind::Promoted(promoted) = &mut event.kind {
+        promoted.verified = Some(id(0x53));
+        promoted.overridden = Some(Box::new(Overridden {
+            reason: "read with Ana".into(),
+            require: vec![PromotionRequirement::Success, PromotionRequirement::Review],
+            block: vec![BlockedRisk::Level(RiskLevel::High), BlockedRisk::Category(RiskCategory::SecretContent)],
         }));
     }
     event

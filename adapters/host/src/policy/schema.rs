@@ -13,11 +13,12 @@ use isobox_domain::policy::{
     Requirements, ReuseInput, ReuseKind, TaskLimit, ToolCalls, ViewLimit, WorkspaceExposure, WriteRule, WrittenPolicy,
 };
 use isobox_domain::preflight::PreflightRule;
+use isobox_domain::promotion::{BlockedRisk, PromotionRequirement};
 use isobox_domain::repo_path::RepoPath;
 use isobox_ports::Position;
 
 /// Every key: the sections, and the keys in them. The keys that are no section are in the section without a name.
-const KEYS: [(&str, &[&str]); 13] = [
+const KEYS: [(&str, &[&str]); 14] = [
     ("", &["api_version", "kind", "extends", "runtime_backend", "reuse_inputs", "caches", "require"]),
     ("tool_call", &["enabled"]),
     ("development_environment", &["path_mode"]),
@@ -27,7 +28,8 @@ const KEYS: [(&str, &[&str]); 13] = [
     ("workspace", &["protected"]),
     ("credentials", &["default"]),
     ("preflight", &["rules"]),
-    ("promotion", &["mode"]),
+    ("promotion", &["mode", "require", "block"]),
+    ("verification", &["commands"]),
     ("records", &["views"]),
     ("tasks", &["max"]),
     ("limits", &LIMITS),
@@ -45,8 +47,13 @@ const LIMITS: [&str; Limit::ALL.len()] = {
 
 /// Keys that a user's own policy does not have: it is whole by itself, cannot limit the others yet, and a key without effect
 /// would deceive.
-const NOT_A_USERS: [(&str, &str); 4] =
-    [("", "extends"), ("network", "allow"), ("filesystem", "read"), ("filesystem", "write")];
+const NOT_A_USERS: [(&str, &str); 5] = [
+    ("", "extends"),
+    ("network", "allow"),
+    ("filesystem", "read"),
+    ("filesystem", "write"),
+    ("verification", "commands"),
+];
 
 /// Which file it is: both have the same keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,6 +171,9 @@ fn written(file: &File<'_>, found: &mut Mistakes) -> WrittenPolicy {
         preflight: found.key(file.field("preflight", "rules"), preflight),
         views: found.key(file.field("records", "views"), views),
         tasks: found.key(file.field("tasks", "max"), task_limit),
+        promotion_require: found.key(file.field("promotion", "require"), promotion_require),
+        promotion_block: found.key(file.field("promotion", "block"), promotion_block),
+        verification: found.key(file.field("verification", "commands"), commands),
         limits: limits(file, found),
     }
 }
@@ -293,6 +303,23 @@ fn caches(field: Field<'_>) -> Read<Vec<DependencyCache>> {
 fn require(field: Field<'_>) -> Read<Requirements> {
     let known: Vec<(&str, Requirement)> = Requirement::all().map(|known| (known.name(), known)).collect();
     Ok(each_once(field, &known)?.into_iter().collect())
+}
+
+fn promotion_require(field: Field<'_>) -> Read<Vec<PromotionRequirement>> {
+    each_once(field, &PromotionRequirement::ALL.map(|known| (known.name(), known)))
+}
+
+fn promotion_block(field: Field<'_>) -> Read<Vec<BlockedRisk>> {
+    let known: Vec<(&str, BlockedRisk)> = BlockedRisk::all().map(|known| (known.name(), known)).collect();
+    each_once(field, &known)
+}
+
+fn commands(field: Field<'_>) -> Read<Vec<String>> {
+    let command = |item: Field<'_>| match item.text()? {
+        text if text.trim().is_empty() || text.contains('\0') => Err(item.expected("a command, as `sh -c` takes it")),
+        text => Ok(text.to_owned()),
+    };
+    field.items()?.into_iter().map(command).collect()
 }
 
 fn preflight(field: Field<'_>) -> Read<Vec<PreflightRule>> {

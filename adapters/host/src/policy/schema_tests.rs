@@ -53,6 +53,7 @@ fn is_as(schema: &Value, found: &Value) -> bool {
                         && is_name(name)
                         && [".yaml", ".yml"].iter().any(|end| name.ends_with(end))
                 }),
+                "\\S" => text.chars().any(|c| !c.is_whitespace()),
                 "^[^/]" => !text.is_empty() && !text.starts_with('/'),
                 "^[^\\[\\]{}\\\\!]+$" => !text.is_empty() && !text.contains(['[', ']', '{', '}', '\\', '!']),
                 "^(path|local_integration)=(/|~/)|^host_binary=([^/]+$|/|~/)|^credential_ref=.|^env_var=[^=]+$" => {

@@ -6,7 +6,9 @@ use isobox_domain::policy::{
     ToolCalls, ViewLimit, WorkspaceExposure, WriteRule,
 };
 use isobox_domain::preflight::PreflightRule;
+use isobox_domain::promotion::{BlockedRisk, PromotionGate, PromotionRequirement};
 use isobox_domain::repo_path::RepoPath;
+use isobox_domain::report::{RiskCategory, RiskLevel};
 
 const HEAD: &str = "api_version: isobox.dev/v1alpha1\nkind: ProjectPolicy\n";
 
@@ -50,7 +52,8 @@ fn every_key_has_its_effect() {
         development_environment:\n  path_mode: inherited\nworkspace_source: {kind: repository}\n\
         network:\n  default: inherited\n  allow: [\"api.example.com:443\"]\n\
         filesystem:\n  expose_workspace: read_only\n  read:\n    - ~/.rustup\n    - /opt/go\n\
-        credentials: {default: none}\nrequire: [ipc, network]\npreflight: {rules: []}\npromotion: {mode: manual}\nrecords: {views: 0}\n\
+        credentials: {default: none}\nrequire: [ipc, network]\npreflight: {rules: []}\npromotion: {mode: manual, require: [verification, success], block: [secret_content, high]}\n\
+        verification: {commands: [cargo test]}\nrecords: {views: 0}\n\
         tasks: {max: 3}\n\
         limits: {time: 10ms, idle_time: 10ms, memory: 4MiB, cpu: 0.01, cpu_time: 1s, processes: 1, disk: 4KiB,\n  \
         inodes: 1, open_files: 8, file_size: \"1KiB\", output: 1024B}\n";
@@ -72,6 +75,11 @@ fn every_key_has_its_effect() {
         preflight: vec![PreflightRule::BackendStarts, PreflightRule::StoreWritable],
         views: ViewLimit::Newest(0),
         tasks: TaskLimit::parse("3").unwrap(),
+        promotion: PromotionGate::new(
+            &[PromotionRequirement::Success, PromotionRequirement::Verification],
+            &[BlockedRisk::Level(RiskLevel::High), BlockedRisk::Category(RiskCategory::SecretContent)],
+        ),
+        verification: vec!["cargo test".to_owned()],
     };
     assert_eq!(read(body), Ok(expected));
     assert_eq!(read("records: {views: all}").unwrap().views, ViewLimit::All);
@@ -161,6 +169,12 @@ fn wrong_types_and_unsupported_values_are_told_apart() {
             26,
             "`workspace_source.kind: directory` is not available: workspaces are made from repositories alone in this version",
         ),
+        (
+            "verification: {commands: [' ']}",
+            27,
+            "an entry of `verification.commands` is a command, as `sh -c` takes it, found the text \" \"",
+        ),
+        ("promotion: {block: [high, high]}", 27, "`high` is there twice"),
         ("preflight: {rules: [backend_starts, backend_starts]}", 37, "`backend_starts` is there twice"),
     ] {
         let (line, found_column, found_problem, _) = mistake(body);
