@@ -156,6 +156,16 @@ pub enum ChangeLine {
     NotCaptured(NotCaptured),
 }
 
+impl ChangeLine {
+    /// The path that it is about, any bytes.
+    pub fn path(&self) -> &[u8] {
+        match self {
+            Self::Change(change) => change.path.as_bytes(),
+            Self::NotCaptured(left_out) => &left_out.workspace_path,
+        }
+    }
+}
+
 /// Totals of a Change Set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChangeSummary {

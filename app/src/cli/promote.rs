@@ -1,6 +1,7 @@
 //! `isobox promote`.
 
 use super::Place;
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 
@@ -52,6 +53,9 @@ pub(crate) struct PromoteArguments {
     /// Promote what was accepted in `isobox review`; the rest can be promoted later
     #[arg(long, conflicts_with = "patch")]
     pub(crate) reviewed: bool,
+    /// Promote what the policy keeps out (`promotion.require`, `promotion.block`), and put REASON on record
+    #[arg(long = "override", value_name = "REASON", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) override_reason: Option<String>,
     /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, a record directory, or an archive
     #[arg(value_name = "TASK")]
     pub(crate) task: OsString,

@@ -13,7 +13,7 @@ use crate::output::review::{Asking, StandardStreams, destination, target};
 use crate::output::stdout::{for_content, for_documents, unwritten};
 use crate::output::{lifecycle, text};
 use crate::use_case::import::Verdict;
-use crate::use_case::promote::{self, Goal, Promoted, PromotionRequest};
+use crate::use_case::promote::{self, Gate, Goal, Promoted, PromotionRequest};
 use crate::use_case::review::Deciding;
 use crate::use_case::select::Selected;
 use crate::use_case::take_over::{pruned_at, take_over_one};
@@ -85,6 +85,12 @@ fn request(
         wish: wish(arguments)?,
         goal: if arguments.dry_run { Goal::Rehearse } else { Goal::Perform },
         records_directory: project.records_directory(),
+        gate: Gate {
+            asked: trusted::gate(project)?,
+            is_reviewed: arguments.reviewed,
+            is_verified: false,
+            override_reason: arguments.override_reason.clone(),
+        },
         message: message(&arguments.message),
         views,
         flags: arguments.place.flags(),

@@ -176,6 +176,7 @@ fn promotion(arguments: &ReviewArguments, named: &Named) -> PromoteArguments {
         except: Vec::new(),
         patch: false,
         reviewed: true,
+        override_reason: None,
         task: AttemptName { task: record.task, attempt: record.attempt }.to_string().into(),
     }
 }

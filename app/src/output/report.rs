@@ -16,7 +16,7 @@ use isobox_domain::report::PromotionReport;
 pub(crate) struct Told<'a> {
     pub(crate) ports: Ports<'a>,
     pub(crate) selected: &'a Selected,
-    pub(crate) report: &'a RankedReport,
+    pub(crate) report: &'a RankedReport<'a>,
 }
 
 impl Told<'_> {

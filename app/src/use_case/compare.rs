@@ -17,7 +17,7 @@ use std::iter::Peekable;
 pub(crate) struct Side<'a> {
     pub(crate) objects: &'a dyn ObjectStore,
     pub(crate) record: &'a TaskRecord,
-    pub(crate) report: &'a RankedReport,
+    pub(crate) report: &'a RankedReport<'a>,
 }
 
 /// What one Task made of a path.

@@ -2,32 +2,35 @@
 
 mod choosing;
 mod extent;
+mod gate;
 mod meeting;
 mod pieces;
 mod planning;
 
 pub(crate) use choosing::{Answered, Chooser, InHunks, Taken, choose};
+pub(crate) use gate::Gate;
 pub(in crate::use_case) use pieces::splittable_part;
 
 use crate::failure::{Failure, one_line};
 use crate::output::text;
 use crate::use_case::attempt::{Progress, Tell};
 use crate::use_case::list;
-use crate::use_case::report::{report, report_lines};
+use crate::use_case::ranked_report::{self, rank, rank_unexamined};
 use crate::use_case::settle::{self, OpenRecords, Receipt};
 use crate::use_case::view;
+use gate::{Brought, Watch};
 use isobox_domain::change::ChangeLine;
 use isobox_domain::content::ContentId;
 use isobox_domain::event::Confirmation;
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::policy::ViewLimit;
-use isobox_domain::promotion::{Chosen, Done, Extent, PromotionPlan, Way, Wish};
+use isobox_domain::promotion::{Done, Extent, Overridden, PromotionPlan, Way, Wish};
 use isobox_domain::record::TaskRecord;
 use isobox_domain::report::{Finding, PromotionReport};
 use isobox_domain::task_state::Standing;
 use isobox_ports::{
-    Attempts, Clock, CommitText, Landing, MergeTally, ObjectStore, Promotion, RecordLog, Route, TrustedRepository,
-    Views,
+    Attempts, Clock, CommitText, Landing, Manifests, MergeTally, ObjectStore, Promotion, RecordLog, Route,
+    TrustedRepository, Views,
 };
 use meeting::Across;
 use pieces::Pieces;
@@ -43,6 +46,7 @@ pub(crate) struct Ports<'a> {
     pub(crate) attempts: &'a dyn Attempts,
     pub(crate) records: &'a dyn RecordLog,
     pub(crate) objects: &'a dyn ObjectStore,
+    pub(crate) manifests: &'a dyn Manifests,
     pub(crate) views: &'a dyn Views,
     pub(crate) clock: &'a dyn Clock,
     pub(crate) open_records: OpenRecords<'a>,
@@ -55,6 +59,8 @@ pub(crate) struct PromotionRequest {
     pub(crate) record: TaskRecord,
     pub(crate) wish: Wish,
     pub(crate) goal: Goal,
+    /// What the policy asks for.
+    pub(crate) gate: Gate,
     /// What the commit says, if one is made; `None`: which Task it comes from.
     pub(crate) message: Option<Vec<u8>>,
     /// Absolute host path of the store's records directory, any bytes.
@@ -109,23 +115,38 @@ pub(crate) fn promote(
     let Planned { plan, extent, pieces } = plan(ports, request).map_err(refused)?;
     let tally = rehearse(ports, request, &plan, &pieces).map_err(refused)?;
     reviewer.begin(&plan)?;
-    let each = &mut |line: &ChangeLine, findings: &[Finding]| reviewer.line(line, findings);
-    let totals = match plan.chosen == Chosen::default() {
-        true => report(ports.objects, &request.record, each)?,
-        false => {
-            let lines = extent::chosen_lines(ports.objects, &plan, &pieces)?;
-            report_lines(&pieces.over(ports.objects), &request.record, lines, each)?
-        }
-    };
-    reviewer.end(&totals, extent)?;
+    let watch = tell_report(ports, request, (&plan, &pieces), extent, reviewer)?;
     tally.iter().try_for_each(|tally| reviewer.merged(tally))?;
+    let overridden = watch.end(request).map_err(refused)?;
     if request.goal == Goal::Rehearse {
         return Ok(Promoted::Rehearsed(plan));
     }
     let confirmation = reviewer.confirm(&plan).map_err(refused)?;
-    let made = perform(ports, request, &plan, confirmation, tell).map_err(refused)?;
+    let made = perform(ports, request, &plan, (confirmation, overridden), tell).map_err(refused)?;
     show_in_view(ports, request, tell);
     Ok(Promoted::Performed(plan, made))
+}
+
+/// Shows what deserves a look, the most important first, and then the rest; what of it the policy keeps out.
+fn tell_report<'a>(
+    ports: &Ports<'_>,
+    request: &'a PromotionRequest,
+    (plan, pieces): (&PromotionPlan, &Pieces),
+    extent: Extent,
+    reviewer: &mut dyn Reviewer,
+) -> Result<Watch<'a>, Failure> {
+    let (objects, record) = (pieces.over(ports.objects), &request.record);
+    let brought = Brought { plan, pieces };
+    // The patch is a rendering: what it cannot say any more can still be promoted.
+    let report = rank(&objects, record, &brought).or_else(|_| rank_unexamined(&objects, record, &brought))?;
+    let mut watch = Watch::new(&request.gate);
+    let reading = ranked_report::Ports { objects: &objects, manifests: ports.manifests };
+    report.each(&reading, record, &mut |line, findings| {
+        watch.look_at(line, findings);
+        reviewer.line(line, findings)
+    })?;
+    reviewer.end(report.totals(), extent)?;
+    Ok(watch)
 }
 
 /// Whether a Task Result could be promoted now: nothing is shown or changed.
@@ -168,7 +189,7 @@ fn perform(
     ports: &Ports<'_>,
     request: &PromotionRequest,
     approved: &PromotionPlan,
-    confirmation: Confirmation,
+    (confirmation, overridden): (Confirmation, Option<Overridden>),
     tell: Tell<'_>,
 ) -> Result<Option<GitOid>, Failure> {
     let mut promotion = begin(ports)?;
@@ -187,7 +208,7 @@ fn perform(
             Some(promotion.commit(across.lines()?, across.objects(), &route, &text)?)
         }
     };
-    let done = Done { extent, made, merged: across.merged(), overridden: None, verified: None };
+    let done = Done { extent, made, merged: across.merged(), overridden, verified: None };
     let event = now.event(confirmation, done, at);
     let receipt = Receipt { records_directory: request.records_directory.clone(), event: event.clone() }.encode()?;
     let landing = Landing { route: &route, made: made.as_ref(), head: Some(&now.commit) };

@@ -28,6 +28,24 @@ pub(crate) struct Ports<'a> {
     pub(crate) manifests: &'a dyn Manifests,
 }
 
+/// What of a record is told, and as what.
+pub(crate) trait Extract {
+    /// A line as it is told; `None`: it was not asked for.
+    fn told(&self, line: ChangeLine) -> Option<ChangeLine>;
+
+    /// What was found in the content of a change that is told in part. `None`: what the patch has of it.
+    fn part_of(&self, _: &Change) -> Option<ExaminedPart> {
+        None
+    }
+}
+
+/// Whole paths.
+impl Extract for Selection {
+    fn told(&self, line: ChangeLine) -> Option<ChangeLine> {
+        diff::is_at(self, &line).then_some(line)
+    }
+}
+
 /// Where a line of the Change Set stands in the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rank {
@@ -38,29 +56,52 @@ enum Rank {
 }
 
 /// A report that is ready to be told.
-#[derive(Debug)]
-pub(crate) struct RankedReport {
+pub(crate) struct RankedReport<'a> {
+    extract: &'a dyn Extract,
+    /// Whether content was looked into.
+    is_examined: bool,
     totals: PromotionReport,
     ranks: Vec<Rank>,
     /// What was found in content, each with the place of its line in the Change Set, in ascending order.
     found: Vec<(usize, ContentFinding)>,
 }
 
-/// Looks at everything that `selection` admits.
-pub(crate) fn rank(
+/// Looks at everything that `extract` tells.
+pub(crate) fn rank<'a>(
     objects: &dyn ObjectStore,
     record: &TaskRecord,
-    selection: &Selection,
-) -> Result<RankedReport, Failure> {
-    let mut patch = Patch::open(objects, record)?;
-    let mut report = RankedReport { totals: PromotionReport::default(), ranks: Vec::new(), found: Vec::new() };
+    extract: &'a dyn Extract,
+) -> Result<RankedReport<'a>, Failure> {
+    rank_with(Patch::open(objects, record)?, objects, record, extract)
+}
+
+/// The same where the patch cannot be read: then no content is looked into, and the report says so of each text.
+pub(crate) fn rank_unexamined<'a>(
+    objects: &dyn ObjectStore,
+    record: &TaskRecord,
+    extract: &'a dyn Extract,
+) -> Result<RankedReport<'a>, Failure> {
+    Ok(RankedReport { is_examined: false, ..rank_with(Patch::of(None), objects, record, extract)? })
+}
+
+fn rank_with<'a>(
+    mut patch: Patch,
+    objects: &dyn ObjectStore,
+    record: &TaskRecord,
+    extract: &'a dyn Extract,
+) -> Result<RankedReport<'a>, Failure> {
+    let totals = PromotionReport::default();
+    let mut report = RankedReport { extract, is_examined: true, totals, ranks: Vec::new(), found: Vec::new() };
     diff::each_line(&diff::Ports { objects }, record, &mut |line| {
-        if !diff::is_at(selection, &line) {
+        let Some(line) = extract.told(line) else {
             report.ranks.push(Rank::NotChosen);
             return Ok(());
-        }
+        };
         let content = match &line {
-            ChangeLine::Change(change) => content_findings(change, patch.part_of(change)?),
+            ChangeLine::Change(change) => {
+                let in_patch = patch.part_of(change)?;
+                content_findings(change, extract.part_of(change).or(in_patch))
+            }
             ChangeLine::NotCaptured(_) => Vec::new(),
         };
         let target = link_content(&line).map(|content| link_target(objects, &content)).transpose()?;
@@ -72,7 +113,7 @@ pub(crate) fn rank(
     Ok(report)
 }
 
-impl RankedReport {
+impl RankedReport<'_> {
     /// The totals.
     pub(crate) const fn totals(&self) -> &PromotionReport {
         &self.totals
@@ -124,8 +165,12 @@ impl RankedReport {
             if self.ranks.get(at) != Some(&rank) {
                 return Ok(());
             }
-            let findings = dependencies.complete(&line, self.findings(objects, at, &line)?)?;
-            each(&line, &findings)
+            let Some(line) = self.extract.told(line) else { return Ok(()) };
+            let findings = self.findings(objects, at, &line)?;
+            match self.is_examined {
+                true => each(&line, &dependencies.complete(&line, findings)?),
+                false => each(&line, &findings),
+            }
         })
     }
 

@@ -6,7 +6,7 @@ use isobox_domain::change::ChangeLine;
 use isobox_domain::content::ContentRef;
 use isobox_domain::record::TaskRecord;
 use isobox_domain::report::{Finding, PromotionReport, link_content};
-use isobox_ports::{ChangeLines, ObjectStore};
+use isobox_ports::ObjectStore;
 use std::io::Read;
 
 /// Receives a line and its findings.
@@ -18,27 +18,12 @@ pub(crate) fn report(
     record: &TaskRecord,
     each: EachLine<'_>,
 ) -> Result<PromotionReport, Failure> {
-    let lines: ChangeLines<'_> = match &record.artifacts.change_set {
-        Some(change_set) => objects.changes(change_set)?,
-        None => Box::new(std::iter::empty()),
-    };
-    report_lines(objects, record, lines, each)
-}
-
-/// The same of some lines of `record`.
-pub(crate) fn report_lines(
-    objects: &dyn ObjectStore,
-    record: &TaskRecord,
-    lines: ChangeLines<'_>,
-    each: EachLine<'_>,
-) -> Result<PromotionReport, Failure> {
     let mut report = PromotionReport::default();
-    for line in lines {
-        let line = line.map_err(|cause| diff::unreadable(record, cause))?;
+    diff::each_line(&diff::Ports { objects }, record, &mut |line| {
         let target = link_content(&line).map(|content| link_target(objects, &content)).transpose()?;
         let findings = report.examine(&line, target.as_deref());
-        each(&line, &findings)?;
-    }
+        each(&line, &findings)
+    })?;
     Ok(report)
 }
 

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use isobox_domain::policy::{Effect, ProjectPolicy, TrustedPolicies, ViewLimit};
+use isobox_domain::promotion::PromotionGate;
 use isobox_ports::{PolicyPins, PolicySource};
 use std::path::Path;
 
@@ -66,6 +67,14 @@ pub(crate) fn views(ports: &Ports<'_>, host_path: &Path) -> ViewLimit {
         Ok(policy) => policy.unwrap_or_default().views,
         Err(_) => ViewLimit::All,
     }
+}
+
+/// What is asked of every Promotion. A policy that is not trusted counts as well: all that it can do here is keep more out.
+pub(crate) fn gate(ports: &Ports<'_>) -> Result<PromotionGate, Failure> {
+    let file = ports.project.read()?;
+    let mut policy = file.map_or_else(ProjectPolicy::default, |file| file.written.resolved());
+    ports.user.written()?.unwrap_or_default().narrow(&mut policy);
+    Ok(policy.promotion)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use crate::output::console::Console;
 use crate::use_case::laps::Laps;
 use crate::use_case::{attempt, promote, recover, settle};
 use isobox_host::RandomTaskIds;
+use isobox_manifest::Ecosystems;
 use isobox_sandbox::{Holders, SandboxProber};
 use std::os::unix::ffi::OsStrExt;
 
@@ -72,6 +73,7 @@ impl Project {
             attempts: store.store(),
             records: store.store(),
             objects: store.store(),
+            manifests: &Ecosystems,
             views: store.views(),
             clock: clock(),
             open_records: &open_records,

@@ -28,6 +28,7 @@ mod preflight;
 mod probe;
 mod promote;
 mod promote_commits;
+mod promote_gate;
 mod promote_hunks;
 mod promote_parts;
 mod promote_three_way;

@@ -3,7 +3,7 @@
 use crate::report::{Finding, RiskCategory, RiskLevel};
 
 /// Something that has to hold: an entry of `promotion.require`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromotionRequirement {
     /// The command of the Task ended with exit code 0.
     Success,

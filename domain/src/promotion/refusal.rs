@@ -2,6 +2,7 @@
 
 use crate::git_oid::GitOid;
 use crate::outcome::Outcome;
+use crate::promotion::{BlockedRisk, PromotionRequirement};
 use crate::record::TaskRecord;
 use crate::task_id::AttemptName;
 use crate::timestamp::Timestamp;
@@ -112,6 +113,16 @@ pub enum PromotionRefusal {
         /// When.
         at: Timestamp,
     },
+    /// The policy asks for something that does not hold.
+    #[error("the policy keeps it out{}", in_words(require, block, *paths))]
+    KeptOut {
+        /// Entries of `promotion.require` that do not hold.
+        require: Vec<PromotionRequirement>,
+        /// Entries of `promotion.block` that keep something out.
+        block: Vec<BlockedRisk>,
+        /// How many paths they keep out.
+        paths: u64,
+    },
     /// What was approved is no longer so.
     #[error("{what} changed after the promotion was shown")]
     PlanChanged {
@@ -122,6 +133,15 @@ pub enum PromotionRefusal {
 
 fn counted_paths(count: u64) -> String {
     if count == 1 { "1 path".to_owned() } else { format!("{count} paths") }
+}
+
+fn in_words(require: &[PromotionRequirement], block: &[BlockedRisk], paths: u64) -> String {
+    let required: Vec<&str> = require.iter().map(|entry| entry.name()).collect();
+    let blocked: Vec<&str> = block.iter().map(|entry| entry.name()).collect();
+    let required = (!required.is_empty()).then(|| format!(": `promotion.require` has {}", required.join(", ")));
+    let blocked = (!blocked.is_empty())
+        .then(|| format!(": `promotion.block` has {}, found at {}", blocked.join(", "), counted_paths(paths)));
+    required.into_iter().chain(blocked).collect()
 }
 
 impl PromotionRefusal {
@@ -185,6 +205,12 @@ impl PromotionRefusal {
             Self::PromotedBefore { .. } => "pass --again to promote it once more".into(),
             Self::Rejected { .. } => {
                 format!("`isobox rerun{task}` attempts it once more; or pass --again to promote it all the same")
+            }
+            Self::KeptOut { block, .. } => {
+                let except = if block.is_empty() { "" } else { "leave these paths out with --except, or " };
+                format!(
+                    "{except}`isobox promote --override REASON{task}` promotes it all the same, and the reason stays on record"
+                )
             }
             Self::PlanChanged { .. } => "look at the promotion again, then confirm it".into(),
         }

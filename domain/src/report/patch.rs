@@ -3,7 +3,7 @@
 use super::content::{ContentFinding, ContentScan, Side};
 use super::marks::Piece;
 use crate::change::{After, Change, Mode};
-use crate::hunks;
+use crate::hunks::{self, Hunks, Line, Sign};
 use crate::quoted_name::named_twice;
 use std::collections::VecDeque;
 
@@ -36,6 +36,21 @@ pub fn content_findings(change: &Change, part: Option<ExaminedPart>) -> Vec<Cont
         None if !has_text => Vec::new(),
         Some(_) | None => vec![ContentFinding::UNEXAMINED],
     }
+}
+
+/// What is found in some hunks of a file, by number, of which `header` is what the patch says first. Lines are counted as with all of
+/// its hunks.
+pub fn examine_hunks(header: &[u8], hunks: &Hunks, numbers: impl IntoIterator<Item = u32>) -> Option<ExaminedPart> {
+    let mut scan = PatchScan::default();
+    scan.push(header);
+    for number in numbers {
+        let excerpt = hunks.excerpt(&(number..number + 1))?;
+        let [(old, old_count), (new, new_count)] = excerpt.ranges;
+        scan.push(format!("@@ -{old},{old_count} +{new},{new_count} @@\n").as_bytes());
+        excerpt.lines.iter().for_each(|line| scan.push_line(line));
+    }
+    scan.finish();
+    scan.next_part()
 }
 
 /// Takes a patch in pieces.
@@ -76,6 +91,18 @@ impl PatchScan {
                 }
             }
         }
+    }
+
+    /// Takes a line of a hunk.
+    fn push_line(&mut self, line: &Line) {
+        let sign: &[u8] = match line.sign {
+            Sign::Kept => b" ",
+            Sign::Removed => b"-",
+            Sign::Added => b"+",
+        };
+        self.push(sign);
+        self.push(line.text.strip_suffix(b"\n").unwrap_or(&line.text));
+        self.push(b"\n");
     }
 
     /// The next part that is complete.

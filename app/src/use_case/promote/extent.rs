@@ -93,18 +93,11 @@ impl<A: Iterator<Item = Line>, B: Iterator<Item = Line>> Iterator for Overlay<A,
         let (Some(Ok(below)), Some(Ok(above))) = (self.below.peek(), self.above.peek()) else {
             return self.below.next().or_else(|| self.above.next());
         };
-        match path_of(below).cmp(path_of(above)) {
+        match below.path().cmp(above.path()) {
             std::cmp::Ordering::Less => self.below.next(),
             std::cmp::Ordering::Greater => self.above.next(),
             std::cmp::Ordering::Equal => Some(joined(self.below.next()?, self.above.next()?)),
         }
-    }
-}
-
-fn path_of(line: &ChangeLine) -> &[u8] {
-    match line {
-        ChangeLine::Change(change) => change.path.as_bytes(),
-        ChangeLine::NotCaptured(left_out) => &left_out.workspace_path,
     }
 }
 

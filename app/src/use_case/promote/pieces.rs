@@ -10,6 +10,7 @@ use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::hunks::Hunks;
 use isobox_domain::promotion::{Chosen, Meeting, Way, Wish};
 use isobox_domain::repo_path::RepoPath;
+use isobox_domain::report::{ExaminedPart, examine_hunks};
 use isobox_domain::source::Cleanliness;
 use isobox_ports::{ChangeLines, Content, ObjectStore, StoreError, TrustedRepository};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -30,6 +31,8 @@ struct Piece {
     before: Option<Before>,
     /// As it is afterwards.
     after: After,
+    /// What is found in the hunks that are brought.
+    examined: Option<ExaminedPart>,
 }
 
 /// A changed file that has hunks.
@@ -93,8 +96,10 @@ impl Pieces {
                 Some(Before { mode: after.mode, oid, content: Some(self.hold(content)?) })
             }
         };
+        let examined = examine_hunks(&file.header, &file.hunks, taken.difference(&in_place).copied());
         let content = self.hold(file.with(&taken).ok_or_else(none)?)?;
-        self.files.insert(path.clone(), Piece { before, after: After { content, ..after.clone() } });
+        let after = After { content, ..after.clone() };
+        self.files.insert(path.clone(), Piece { before, after, examined });
         Ok(())
     }
 
@@ -118,6 +123,11 @@ impl Pieces {
             change.after = Some(piece.after.clone());
         }
         change
+    }
+
+    /// What is found in what is brought of a change, if that is some of its hunks.
+    pub(super) fn examined(&self, path: &RepoPath) -> Option<ExaminedPart> {
+        self.files.get(path)?.examined.clone()
     }
 
     /// A change as earlier Promotions left it here, if they brought only some hunks of it.

@@ -3,22 +3,33 @@
 use super::attempts::tried;
 use crate::failure::{Failure, FailureKind};
 use crate::use_case::fixture::{FragileStore, World, clock, edit, path, source};
-use crate::use_case::promote::{Goal, Ports, Promoted, PromotionRequest, Reviewer, promote};
+use crate::use_case::promote::{Gate, Goal, Ports, Promoted, PromotionRequest, Reviewer, promote};
 use crate::use_case::settle::{self, Receipt, settle};
 use isobox_domain::change::{ChangeLine, Mode};
+use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::event::{Confirmation, Event, EventKind};
 use isobox_domain::policy::ViewLimit;
 use isobox_domain::promotion::{Extent, Meeting, PromotionPlan, Repetition, Selection, Way, Wish};
-use isobox_domain::report::{Finding, PromotionReport};
-use isobox_ports::{MergeTally, RecordLog, TrustedRepository};
+use isobox_domain::report::{Dependencies, Finding, Manifest, PromotionReport, RiskCategory};
+use isobox_ports::{Manifests, MergeTally, RecordLog, TrustedRepository};
 
 const CHANGED: &[u8] = b"hello\nchange\n";
+
+/// What reads no manifest.
+struct NoManifests;
+
+impl Manifests for NoManifests {
+    fn dependencies(&self, _: Manifest, _: &[u8]) -> Option<Dependencies> {
+        None
+    }
+}
 
 /// A person who answers as told, after something happened.
 struct Person<'a> {
     answer: Result<Confirmation, FailureKind>,
     meanwhile: &'a dyn Fn(),
     lines: u64,
+    found: Vec<RiskCategory>,
 }
 
 impl Reviewer for Person<'_> {
@@ -26,8 +37,9 @@ impl Reviewer for Person<'_> {
         Ok(())
     }
 
-    fn line(&mut self, _: &ChangeLine, _: &[Finding]) -> Result<(), Failure> {
+    fn line(&mut self, _: &ChangeLine, findings: &[Finding]) -> Result<(), Failure> {
         self.lines += 1;
+        self.found.extend(findings.iter().map(|finding| finding.category));
         Ok(())
     }
 
@@ -63,6 +75,7 @@ fn request(world: &World) -> PromotionRequest {
             meeting: Meeting::Exact,
         },
         goal: Goal::Perform,
+        gate: Gate::default(),
         message: None,
         records_directory: b"/records".to_vec(),
         views: ViewLimit::default(),
@@ -76,7 +89,7 @@ pub(super) fn promoted_newest(world: &World) -> Result<Promoted, Failure> {
 }
 
 fn agreeing() -> Person<'static> {
-    Person { answer: Ok(Confirmation::Flag), meanwhile: &|| {}, lines: 0 }
+    Person { answer: Ok(Confirmation::Flag), meanwhile: &|| {}, lines: 0, found: Vec::new() }
 }
 
 fn promoted(world: &World, request: &PromotionRequest, person: &mut Person<'_>) -> Result<Promoted, Failure> {
@@ -86,6 +99,7 @@ fn promoted(world: &World, request: &PromotionRequest, person: &mut Person<'_>) 
         attempts: &world.store,
         records: &world.store,
         objects: &world.store.inner,
+        manifests: &NoManifests,
         views: &world.store.inner,
         clock: &clock(),
         open_records: &open,
@@ -207,4 +221,15 @@ fn a_promotion_in_progress_is_left_to_itself() {
     settle(&settle::Ports { repository: &world.repository, open_records: &open }).expect("nothing to do");
     let refused = promoted(&world, &request(&world), &mut agreeing()).expect_err("a refusal");
     assert_eq!(refused.kind, FailureKind::PromotionRefused);
+}
+
+#[test]
+fn a_patch_that_was_lost_keeps_nothing_out_and_what_it_cannot_say_is_told() {
+    let world = world();
+    let mut request = request(&world);
+    request.record.artifacts.patch = Some(ContentRef { id: ContentId::new([7; 32]), length: 1 });
+    let mut person = agreeing();
+    promoted(&world, &request, &mut person).expect("promoted");
+    assert_eq!(readme(&world), CHANGED);
+    assert_eq!(person.found, [RiskCategory::Unexamined]);
 }
