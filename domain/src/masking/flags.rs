@@ -1,7 +1,7 @@
 //! Secrets that a flag or an assignment names: `--token=…`, `--password …`, `curl -u user:…`, `API_KEY=…`.
 
-use super::names::{Kind, is_harmless, of_flag, of_name};
-use super::words::{unquoted, words};
+use super::names::{Kind, begins_harmless, is_harmless, of_flag, of_name};
+use super::words::{is_quote, unquoted, words};
 use std::ops::Range;
 
 /// Programs whose `-u` takes `user:password`. Elsewhere it is a switch or takes a user and a group.
@@ -151,9 +151,10 @@ fn assignment(text: &[u8], range: Range<usize>) -> Option<Named> {
                 let name = &text[start_of_name..index];
                 let is_flag = name.starts_with(b"-");
                 let kind = if is_flag { of_flag(name) } else { of_name(name) };
-                let value = unquoted(text, index + 1..end_of_value(text, start_of_name, index + 1..range.end));
                 let is_comparison = !is_flag && text.get(index + 1) == Some(&b'=');
-                if kind.is_some_and(|kind| !is_harmless(&text[value.clone()], kind)) && !is_comparison {
+                let rest = index + 1..range.end;
+                let value = kind.filter(|_| !is_comparison).and_then(|kind| value(text, start_of_name, rest, kind));
+                if let Some(value) = value {
                     return Some(Named { start_of_name, value });
                 }
                 start_of_name = index + 1;
@@ -165,9 +166,15 @@ fn assignment(text: &[u8], range: Range<usize>) -> Option<Named> {
     None
 }
 
-/// In the query of a URL, a value ends where the next one begins.
-fn end_of_value(text: &[u8], start_of_name: usize, range: Range<usize>) -> usize {
+/// What is secret of the value that begins where `range` does. In the query of a URL, it ends where the next one begins.
+fn value(text: &[u8], start_of_name: usize, range: Range<usize>, kind: Kind) -> Option<Range<usize>> {
+    let quoted = range.start + usize::from(text[range.clone()].first().copied().is_some_and(is_quote));
+    if begins_harmless(&text[quoted..range.end.max(quoted)], kind) {
+        return None;
+    }
     let is_in_query = start_of_name.checked_sub(1).is_some_and(|before| matches!(text[before], b'?' | b'&'));
-    let next = text[range.clone()].iter().position(|byte| *byte == b'&');
-    next.filter(|_| is_in_query).map_or(range.end, |at| range.start + at)
+    let next = || text[range.clone()].iter().position(|byte| *byte == b'&');
+    let end = is_in_query.then(next).flatten().map_or(range.end, |at| range.start + at);
+    let value = unquoted(text, range.start..end);
+    (!is_harmless(&text[value.clone()], kind)).then_some(value)
 }

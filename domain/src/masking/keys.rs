@@ -60,12 +60,17 @@ pub struct Key {
     pub what: &'static str,
 }
 
-/// The secret part of every key in `text`.
+/// How many characters of what may be a key are looked at before it is one. A text can be made of nothing but beginnings.
+const HEAD: usize = 128;
+
+/// The secret part of every key in `text`, in a time that grows with its length alone.
 pub(super) fn find(text: &[u8]) -> Vec<Key> {
     let mut found = Vec::new();
-    let mut index = 0;
+    let (mut index, mut headers) = (0, Headers::default());
     while index < text.len() {
-        let secret = at_word(text, index).then(|| issued_key(text, index).or_else(|| web_token(text, index))).flatten();
+        let secret = at_word(text, index)
+            .then(|| issued_key(text, index).or_else(|| web_token(text, index, &mut headers)))
+            .flatten();
         let secret = secret.or_else(|| private_key(text, index));
         index = secret.as_ref().map_or(index + 1, |key| key.range.end);
         found.extend(secret);
@@ -80,19 +85,37 @@ fn at_word(text: &[u8], index: usize) -> bool {
 fn issued_key(text: &[u8], index: usize) -> Option<Key> {
     let shape = SHAPES.iter().find(|shape| text[index..].starts_with(shape.prefix))?;
     let start = index + shape.prefix.len();
-    let key = run(text, start, shape.others);
+    let head = run(&text[..text.len().min(start + HEAD)], start, shape.others);
     // A word that happens to begin alike, such as `sk-learn-…`, has no digits in it.
-    let is_random = text[key.clone()].iter().any(u8::is_ascii_digit);
-    (key.len() >= shape.shortest && is_random).then_some(Key { range: key, what: shape.what })
+    let is_random = text[head.clone()].iter().any(u8::is_ascii_digit);
+    (head.len() >= shape.shortest && is_random).then(|| Key { range: run(text, start, shape.others), what: shape.what })
+}
+
+/// Where the first parts of web tokens end, kept from one beginning to the next.
+#[derive(Default)]
+struct Headers {
+    end: usize,
+}
+
+impl Headers {
+    /// The end of the part that begins at `start`, or in which `start` is.
+    fn end_of(&mut self, text: &[u8], start: usize) -> usize {
+        if self.end <= start {
+            self.end = run(text, start, b"_-=").end;
+        }
+        self.end
+    }
 }
 
 /// A JSON Web Token: three parts in base64, the first of which begins with `{"`.
-fn web_token(text: &[u8], index: usize) -> Option<Key> {
+fn web_token(text: &[u8], index: usize, headers: &mut Headers) -> Option<Key> {
     text[index..].starts_with(b"eyJ").then_some(())?;
-    let token = run(text, index, b"_-.=");
-    let parts: Vec<&[u8]> = text[token.clone()].split(|byte| *byte == b'.').collect();
-    let is_token = parts.len() >= 3 && parts[0].len() >= 10 && parts[1].len() >= 10;
-    is_token.then_some(Key { range: index + 3..token.end, what: "a JSON Web Token" })
+    let header = headers.end_of(text, index);
+    let is_dot = |at: usize| text.get(at) == Some(&b'.');
+    (header - index >= 10 && is_dot(header)).then_some(())?;
+    let payload = headers.end_of(text, header + 1);
+    let is_token = payload - header > 10 && is_dot(payload);
+    is_token.then(|| Key { range: index + 3..run(text, index, b"_-.=").end, what: "a JSON Web Token" })
 }
 
 /// The body of a PEM private key, to its end line or to the end of the text.
@@ -104,9 +127,11 @@ fn private_key(text: &[u8], index: usize) -> Option<Key> {
     let dashes = text[label..].windows(5).take(64).position(|window| window == b"-----")?;
     let is_private = text[label..label + dashes].windows(11).any(|window| window == b"PRIVATE KEY");
     let start = label + dashes + 5;
+    // What no end follows takes the rest, so that nobody looks for one again.
+    (is_private && start < text.len()).then_some(())?;
     let end = text[start..].windows(END.len()).position(|window| window == END);
     let range = start..end.map_or(text.len(), |length| start + length);
-    (is_private && start < text.len()).then_some(Key { range, what: "a private key" })
+    Some(Key { range, what: "a private key" })
 }
 
 fn run(text: &[u8], start: usize, others: &[u8]) -> Range<usize> {

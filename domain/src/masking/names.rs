@@ -51,11 +51,17 @@ pub(super) fn of_flag(flag: &[u8]) -> Option<Kind> {
 /// Whether `value` is no secret, whatever its name: nothing, a switch, a reference to a variable or a placeholder, or
 /// a file where one can be meant.
 pub(super) fn is_harmless(value: &[u8], kind: Kind) -> bool {
-    let is_switch = [&b"true"[..], b"false", b"null", b"none", b"yes", b"no"].contains(&&*value.to_ascii_lowercase());
+    let switches = [&b"true"[..], b"false", b"null", b"none", b"yes", b"no"];
+    let is_switch = switches.iter().any(|switch| value.eq_ignore_ascii_case(switch));
     let is_digit = value.len() == 1 && value[0].is_ascii_digit();
-    let is_reference = [&b"$"[..], b"{{", b"<", b"%"].iter().any(|start| value.starts_with(start));
-    let is_path = [&b"/"[..], b"./", b"../", b"~"].iter().any(|start| value.starts_with(start));
-    value.is_empty() || is_switch || is_digit || is_reference || (kind == Kind::SecretOrFile && is_path)
+    value.is_empty() || is_switch || is_digit || begins_harmless(value, kind)
+}
+
+/// Whether a value that begins like this is no secret, wherever it ends: who knows that need not look for its end, of which a
+/// text can have very many.
+pub(super) fn begins_harmless(value: &[u8], kind: Kind) -> bool {
+    let begins = |starts: &[&[u8]]| starts.iter().any(|start| value.starts_with(start));
+    begins(&[b"$", b"{{", b"<", b"%"]) || (kind == Kind::SecretOrFile && begins(&[b"/", b"./", b"../", b"~"]))
 }
 
 /// Lower case, with `_` between words.

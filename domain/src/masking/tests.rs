@@ -171,3 +171,62 @@ fn noise() -> impl Strategy<Value = Vec<String>> {
     let word = "(--token|=|:|/|@|\"|'| |\\\\|\n|curl|-u|-p|PASSWORD|sk-|eyJ|\\.|Authorization|-----BEGIN |PRIVATE KEY|[0-9\u{e9}]{1,9}){0,9}";
     proptest::collection::vec(word, 0..4)
 }
+
+#[test]
+#[expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "how long it takes is what this is about")]
+fn a_text_of_beginnings_alone_takes_no_longer_than_its_length_says() {
+    let words = [
+        "-----BEGIN ",
+        "-----BEGIN PRIVATE KEY",
+        "-----END ",
+        "sk-",
+        "sk_live_",
+        "ghp_",
+        "eyJ.",
+        "eyJ-",
+        "eyJaaaaaaa.aaaaaaaaaaa-",
+        "eyJaaaaaaa-",
+        "://",
+        "https://a:",
+        "https://a:b",
+        "@",
+        "=",
+        ":",
+        "token=",
+        "token: ",
+        "Authorization: ",
+        "Bearer ",
+        "\"a\":",
+        "'",
+        "?token=$",
+        "?token=",
+        "cookie: $",
+        "authorization: bearer $",
+        "\"token\":$",
+        "\"token\": ",
+        "curl -u ",
+        "--token ",
+        "-u ",
+        "a",
+        "\\",
+        " ",
+        "\n",
+        "token",
+        "API_KEY",
+        "password=\"",
+    ];
+    let took = |word: &str, length: usize| {
+        let argument = vec![word.repeat(length / word.len()).into_bytes()];
+        let once = || {
+            let start = std::time::Instant::now();
+            secrets(&argument);
+            start.elapsed()
+        };
+        (0..3).map(|_| once()).min().expect("a time")
+    };
+    for word in words {
+        let (short, long) = (took(word, 4 << 10), took(word, 32 << 10));
+        // Eight times as much: a time that grows with the square would be sixty-four times as long.
+        assert!(long < short * 28 + std::time::Duration::from_millis(2), "{word:?}: {short:?}, {long:?}");
+    }
+}

@@ -1,6 +1,6 @@
 //! Secrets by where they stand in a text: header lines, fields of JSON, passwords of URLs.
 
-use super::names::{Kind, is_harmless, of_name};
+use super::names::{Kind, begins_harmless, is_harmless, of_name};
 use super::words::is_quote;
 use std::ops::Range;
 
@@ -28,13 +28,20 @@ pub(super) fn headers_and_fields(text: &[u8]) -> Vec<Range<usize>> {
 fn header(text: &[u8], start: usize, colon: usize) -> Option<Range<usize>> {
     let name = &text[start..colon];
     let is_header = HEADERS.contains(&&*name.to_ascii_lowercase()) || (name.contains(&b'-') && of_name(name).is_some());
+    // A text can be made of colons alone: what follows is read once it is known to be a value.
+    is_header.then_some(())?;
     let quote = start.checked_sub(1).map(|before| text[before]).filter(|byte| is_quote(*byte));
     let value = skip_blanks(text, colon + 1);
+    let rest = &text[value..];
+    let begins = |scheme: &&&[u8]| rest.get(..scheme.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(scheme));
+    let scheme = SCHEMES.iter().find(begins).map_or(0, |scheme| scheme.len());
+    let start = skip_blanks(text, value + scheme);
+    // The same: a value that is none need not end.
+    (!begins_harmless(&text[start..], Kind::Secret)).then_some(())?;
     let ends = |byte: &u8| Some(*byte) == quote || matches!(byte, b'\n' | b'\r');
-    let end = text[value..].iter().position(ends).map_or(text.len(), |length| value + length);
-    let scheme = SCHEMES.iter().find(|scheme| text[value..end].to_ascii_lowercase().starts_with(scheme));
-    let secret = skip_blanks(text, value + scheme.map_or(0, |scheme| scheme.len())).min(end)..end;
-    (is_header && !is_harmless(&text[secret.clone()], Kind::Secret)).then_some(secret)
+    let end = rest.iter().position(ends).map_or(text.len(), |length| value + length);
+    let secret = start.min(end)..end;
+    (!is_harmless(&text[secret.clone()], Kind::Secret)).then_some(secret)
 }
 
 /// A field of JSON: its name is quoted, and the quote lies before the colon.
@@ -45,6 +52,7 @@ fn field(text: &[u8], colon: usize) -> Option<Range<usize>> {
     let start = text[..quote].iter().rposition(|byte| !is_of_name(byte))? + 1;
     let kind = of_name(&text[start..quote])?;
     let value = skip_blanks(text, colon + 1);
+    (!begins_harmless(&text[value.min(text.len())..], kind)).then_some(())?;
     let (value, end) = match text.get(value) {
         Some(open) if is_quote(*open) => (value + 1, text[value + 1..].iter().position(|byte| byte == open)),
         _ => (value, text[value.min(text.len())..].iter().position(|byte| b",}] \n".contains(byte))),
