@@ -18,6 +18,7 @@ mod git_remote;
 mod help;
 mod init;
 mod list;
+mod logs;
 mod look;
 mod man;
 mod policy;
@@ -103,7 +104,7 @@ fn dispatch(console: Console, command: Command) -> Result<ExitCode, Failure> {
         Command::Diff(arguments) => diff::diff(console, &arguments),
         Command::Report(arguments) => report::report(console, &arguments),
         Command::Compare(arguments) => compare::compare(console, &arguments),
-        Command::Logs(arguments) => look::logs(console, &arguments),
+        Command::Logs(arguments) => logs::logs(console, &arguments),
         Command::Cat(arguments) => look::cat(&arguments),
         Command::Act(command) => act::act(console, command),
         Command::Learn(LearnCommand::Completions(arguments)) => completion::completions(&arguments),

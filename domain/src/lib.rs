@@ -41,6 +41,7 @@ pub mod system_directories;
 pub mod task_id;
 pub mod task_state;
 pub mod terminal;
+pub mod timeline;
 pub mod timestamp;
 pub mod timings;
 pub mod update_target;

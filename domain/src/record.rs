@@ -52,6 +52,9 @@ pub struct TaskArtifacts {
     pub stdout: Option<ContentRef>,
     /// Standard error, byte for byte.
     pub stderr: Option<ContentRef>,
+    /// In which order the pieces of both came, and when: see [`timeline`](crate::timeline). Of a record that was made before
+    /// there were timelines, and of one without output, `None`.
+    pub timeline: Option<ContentRef>,
     /// The Change Set: the truth about what changed.
     pub change_set: Option<ChangeSetRef>,
     /// A rendering of the Change Set that `git apply` accepts. Never the source of truth.

@@ -12,6 +12,8 @@ pub enum Role {
     Stdout,
     /// Standard error of the workload.
     Stderr,
+    /// The timeline of both.
+    Timeline,
     /// The rendered patch.
     Patch,
     /// The Workspace's own Git objects.

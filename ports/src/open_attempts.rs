@@ -42,6 +42,6 @@ pub trait OpenAttempt: Send + Sync {
     fn wait(&self) -> Result<(), StoreError>;
 
     /// Hands over what is written to its outputs, from the first byte on, as it comes, until no process runs it or
-    /// `receive` wants no more. Of an attempt that was published, the last bytes may be in the record alone.
+    /// `receive` wants no more. What was written of their timeline before a piece is handed over before it. Of an attempt that was published, the last bytes may be in the record alone.
     fn follow(&self, receive: &mut dyn FnMut(Role, &[u8]) -> Flow) -> Result<(), StoreError>;
 }

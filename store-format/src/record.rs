@@ -25,6 +25,8 @@ const KIND: &str = "isobox.record";
 const WITH_SNAPSHOT: u64 = 2;
 /// The same of a record with a field that came after that.
 const EXTENDED: u64 = 3;
+/// The same of a record with a timeline of its output.
+const WITH_TIMELINE: u64 = 4;
 
 const SANDBOX_KINDS: Names<'_, SandboxKind> =
     &[("session", SandboxKind::Session), ("tool_call", SandboxKind::ToolCall)];
@@ -68,11 +70,13 @@ pub enum ChildRole {
     SourceSnapshot = 9,
     /// The root of what changed in copies of host files, a Change Set.
     HostCopies = 10,
+    /// The timeline of both outputs.
+    Timeline = 11,
 }
 
 impl ChildRole {
     /// Every role, in ascending order of their numbers.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Policy,
         Self::Stdout,
         Self::Stderr,
@@ -83,6 +87,7 @@ impl ChildRole {
         Self::V1Files,
         Self::SourceSnapshot,
         Self::HostCopies,
+        Self::Timeline,
     ];
 
     /// Whether it is a Change Set, with objects below it.
@@ -153,6 +158,7 @@ pub fn children(bytes: &[u8]) -> Result<Vec<Child>, DecodeError> {
         (ChildRole::V1Files, artifacts.v1_files),
         (ChildRole::SourceSnapshot, artifacts.source_snapshot.map(of_set)),
         (ChildRole::HostCopies, artifacts.host_copies.map(of_set)),
+        (ChildRole::Timeline, artifacts.timeline),
     ];
     Ok(all.into_iter().filter_map(|(role, found)| found.map(|reference| Child { role, reference })).collect())
 }
@@ -164,7 +170,7 @@ fn decode_with(
 ) -> Result<(TaskRecord, ContentRef), DecodeError> {
     let mut decoder = Decoder::new(bytes)?;
     let mut map = decoder.map()?;
-    object::open_up_to(&mut map, KIND, EXTENDED)?;
+    object::open_up_to(&mut map, KIND, WITH_TIMELINE)?;
     let (record, policy) = decode_fields(&mut map, policy_of)?;
     map.end()?;
     decoder.end()?;
@@ -212,6 +218,7 @@ fn decode_fields(
 
 fn schema_of(record: &TaskRecord) -> u64 {
     match () {
+        () if record.artifacts.timeline.is_some() => WITH_TIMELINE,
         () if record.terminal.is_some() || !record.probes.is_empty() || !record.exceeded.is_empty() => EXTENDED,
         () if record.artifacts.host_copies.is_some() => EXTENDED,
         () if record.artifacts.source_snapshot.is_some() => WITH_SNAPSHOT,

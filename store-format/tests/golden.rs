@@ -63,7 +63,8 @@ fn records_keep_their_bytes() {
     let (whole, bare) = (("record", samples::record()), ("record-bare", samples::bare_record()));
     let exceeded = ("record-exceeded", samples::record_with_exceeded());
     let copies = ("record-host-copies", samples::record_with_host_copies());
-    for (name, record) in [whole, bare, imported, snapshot, terminal, probes, exceeded, copies] {
+    let timeline = ("record-timeline", samples::record_with_timeline());
+    for (name, record) in [whole, bare, imported, snapshot, terminal, probes, exceeded, copies, timeline] {
         let encoded = encode_record(&record).expect("encode");
         let policy = encode_policy(&record.policy).expect("encode");
         assert_eq!(encoded.policy_bytes, policy);

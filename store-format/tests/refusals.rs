@@ -59,16 +59,23 @@ fn a_record_has_a_later_schema_with_what_came_later_and_only_then() {
         (samples::record_with_terminal(), 3, 2),
         (samples::record_with_probes(), 3, 2),
         (samples::record_with_exceeded(), 3, 1),
+        (samples::record_with_timeline(), 4, 1),
+        (samples::record_with_timeline(), 4, 3),
     ];
-    let earlier = [(samples::record(), 1, 2), (samples::record(), 1, 3), (samples::record_with_snapshot(), 2, 1)];
+    let earlier = [
+        (samples::record(), 1, 2),
+        (samples::record(), 1, 3),
+        (samples::record(), 1, 4),
+        (samples::record_with_snapshot(), 2, 1),
+    ];
     for (record, own, other) in later.into_iter().chain(earlier) {
         let encoded = encode_record(&record).expect("encode");
         let again = schema(&encoded.bytes, own, own);
         assert_eq!(decode_record(&again, &encoded.policy_bytes), Ok(record));
         let changed = schema(&encoded.bytes, own, other);
         assert_eq!(expected(decode_record(&changed, &encoded.policy_bytes)), "the deterministic encoding");
-        let later = decode_record(&schema(&encoded.bytes, own, 4), &encoded.policy_bytes);
-        assert_eq!(later, Err(DecodeError::UnknownSchema { kind: "isobox.record", found: 4 }));
+        let later = decode_record(&schema(&encoded.bytes, own, 5), &encoded.policy_bytes);
+        assert_eq!(later, Err(DecodeError::UnknownSchema { kind: "isobox.record", found: 5 }));
     }
 }
 

@@ -99,6 +99,7 @@ proptest! {
         let change_set = record.artifacts.change_set.map(|set| ContentRef { id: set.id, length: set.length });
         prop_assert_eq!(found(ChildRole::Stdout), record.artifacts.stdout);
         prop_assert_eq!(found(ChildRole::Stderr), record.artifacts.stderr);
+        prop_assert_eq!(found(ChildRole::Timeline), record.artifacts.timeline);
         prop_assert_eq!(found(ChildRole::ChangeSet), change_set);
         prop_assert_eq!(found(ChildRole::Patch), record.artifacts.patch);
         prop_assert_eq!(found(ChildRole::WorkspaceGit), record.artifacts.workspace_git);

@@ -169,7 +169,7 @@ def at_least_one(value, limit):
 SOURCE = fields({0: host_path, may(1): oid, 2: oid, may(3): plain, may(4): path})
 USAGE = fields({may(0): uint, may(1): uint, may(2): uint, may(3): one_of("largest_process", "tree")})
 ARTIFACTS = fields({may(0): ref, may(1): ref, may(2): change_set_ref, may(3): ref, may(4): ref, may(5): ref, may(6): ref,
-                    may(7): change_set_ref, may(8): change_set_ref})
+                    may(7): change_set_ref, may(8): change_set_ref, may(9): ref})
 def probe(value):
     control, tried, outcome, words = array(value, 4)
     need(outcome in ("held", "got_through", "not_tried"), "an unknown outcome of a probe")
@@ -201,8 +201,8 @@ RECORD = {
 
 
 def record(raw):
-    value = load("isobox.record", RECORD, raw, (1, 2, 3))
-    schema = 3 if value.keys() & {24, 25, 26} or 8 in value[16] else 2 if 7 in value[16] else 1
+    value = load("isobox.record", RECORD, raw, (1, 2, 3, 4))
+    schema = 4 if 9 in value[16] else 3 if value.keys() & {24, 25, 26} or 8 in value[16] else 2 if 7 in value[16] else 1
     need(value[1] == schema, "a record of the wrong schema")
     return value
 
@@ -211,7 +211,7 @@ def children(value):
     """The objects that a record names directly, by role, in the order of the roles."""
     artifacts = value[16]
     found = {1: value[10]}
-    for key, role in ((0, 2), (1, 3), (2, 4), (3, 5), (4, 6), (5, 7), (6, 8), (7, 9), (8, 10)):
+    for key, role in ((0, 2), (1, 3), (2, 4), (3, 5), (4, 6), (5, 7), (6, 8), (7, 9), (8, 10), (9, 11)):
         if key in artifacts:
             found[role] = artifacts[key][:2]
     return found

@@ -16,7 +16,7 @@ import packs
 from cbor import Damage, need
 
 ROLES = {1: "policy", 2: "stdout", 3: "stderr", 4: "change set", 5: "patch", 6: "workspace git", 7: "v1 record", 8: "v1 files",
-         9: "snapshot", 10: "host copies"}
+         9: "snapshot", 10: "host copies", 11: "timeline"}
 
 
 class Store:

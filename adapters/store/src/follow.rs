@@ -23,11 +23,12 @@ pub(crate) fn follow(dir: &Dir, journal: &File, receive: &mut dyn FnMut(Role, &[
     let ended = end_of(journal)?;
     let files = Files { dir, journal };
     let mut outputs = [Follower::new(Role::Stdout), Follower::new(Role::Stderr)];
+    let mut timeline = Follower::new(Role::Timeline);
     loop {
         // Looked at first: what was written until then is read below.
         let is_over = is_readable(&ended)?;
         for output in &mut outputs {
-            if output.hand_over(files, receive)? == Flow::Closed {
+            if output.hand_over(files, Some(&mut timeline), receive)? == Flow::Closed {
                 return Ok(());
             }
         }
@@ -111,13 +112,22 @@ impl Follower {
         Self { role, piece: None, frames: None, number: 0, offset: 0, frame_offset: 0 }
     }
 
-    /// Hands over everything that is there.
-    fn hand_over(&mut self, files: Files<'_>, receive: &mut dyn FnMut(Role, &[u8]) -> Flow) -> io::Result<Flow> {
+    /// Hands over everything that is there, and what is there of `before` first: it was written before.
+    fn hand_over(
+        &mut self,
+        files: Files<'_>,
+        mut before: Option<&mut Self>,
+        receive: &mut dyn FnMut(Role, &[u8]) -> Flow,
+    ) -> io::Result<Flow> {
         if self.piece.is_none() {
             self.piece = files.find(&piece_name(role_name(self.role)))?;
         }
         while let Some(bytes) = self.next(files)? {
-            if !bytes.is_empty() && receive(self.role, &bytes) == Flow::Closed {
+            if bytes.is_empty() {
+                continue;
+            }
+            let first = before.as_mut().map(|before| before.hand_over(files, None, receive)).transpose()?;
+            if first == Some(Flow::Closed) || receive(self.role, &bytes) == Flow::Closed {
                 return Ok(Flow::Closed);
             }
         }

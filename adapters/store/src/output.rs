@@ -21,6 +21,7 @@ pub(crate) fn role_name(role: Role) -> &'static str {
     match role {
         Role::Stdout => "stdout",
         Role::Stderr => "stderr",
+        Role::Timeline => "timeline",
         Role::Patch => "patch",
         Role::WorkspaceGit => "workspace-git",
         Role::V1Record => "v1-record",
@@ -130,8 +131,8 @@ fn read_piece(file: File, expected: u64) -> io::Result<Option<Vec<u8>>> {
     Ok((number == Some(expected)).then(|| bytes.split_off(NUMBER_LEN as usize)))
 }
 
-/// The file names of the pieces of a workload's streams.
-pub(crate) const PIECES: [&str; 2] = ["stdout.piece", "stderr.piece"];
+/// The file names of the pieces of a workload's streams and of their timeline.
+pub(crate) const PIECES: [&str; 3] = ["stdout.piece", "stderr.piece", "timeline.piece"];
 
 /// The file name of the piece that is being written.
 pub(crate) fn piece_name(name: &str) -> String {

@@ -16,7 +16,7 @@ use std::os::unix::fs::MetadataExt;
 /// So many are kept: more than that seldom begin or end at once.
 const MOST: usize = 8;
 /// The files that are kept in them, emptied.
-const KEPT: [&str; 3] = [JOURNAL, PIECES[0], PIECES[1]];
+const KEPT: [&str; 4] = [JOURNAL, PIECES[0], PIECES[1], PIECES[2]];
 /// Type and mode of a directory that only its owner reaches.
 const PRIVATE: u32 = 0o040_700;
 

@@ -105,6 +105,9 @@ pub(crate) struct LogsArguments {
     /// Print what a running task writes as it comes, until it is over
     #[arg(long, short)]
     pub(crate) follow: bool,
+    /// Put before each line when its first byte came, in UTC
+    #[arg(long, short)]
+    pub(crate) timestamps: bool,
     /// Only standard output
     #[arg(long)]
     pub(crate) stdout: bool,

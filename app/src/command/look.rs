@@ -1,6 +1,6 @@
-//! The commands that only look at one Task: `show`, `logs`, `cat`.
+//! The commands that only look at one Task: `show`, `cat`.
 
-use crate::cli::{CatArguments, LogsArguments, Place, ShowArguments};
+use crate::cli::{CatArguments, Place, ShowArguments};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
@@ -205,37 +205,6 @@ fn raw(store: &Store, selected: &Selected) -> Result<ExitCode, Failure> {
     let bytes = store.records().bytes(&selected.digest)?.ok_or_else(|| verify::gone(&selected.digest))?;
     let mut out = stdout::for_content()?;
     out.write_all(&bytes).and_then(|()| out.flush()).map_err(unwritten)?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Prints captured output: both streams where they came from or, on a terminal, one after the other through a pager; or the one that was asked for on standard output.
-pub(super) fn logs(console: Console, arguments: &LogsArguments) -> Result<ExitCode, Failure> {
-    if arguments.follow {
-        return super::follow::follow(console, arguments);
-    }
-    let Named { store, selected, .. } = Named::find_to_show(console, &arguments.place, &arguments.task)?;
-    let ports = copying::Ports { objects: store.objects() };
-    let artifacts = &selected.record.artifacts;
-    let is_all = arguments.stdout == arguments.stderr;
-    let wanted = [(arguments.stdout, artifacts.stdout), (arguments.stderr, artifacts.stderr)];
-    if wanted.iter().all(|(is_asked, artifact)| artifact.is_none() || !(is_all || *is_asked)) {
-        tell_of_nothing(console, &selected.record, "printed nothing", &arguments.place);
-        return Ok(ExitCode::SUCCESS);
-    }
-    let redacted = Redacted::default();
-    let out = stdout::for_logs(console.paging)?;
-    let mut out = if arguments.redact { out.redacted(&redacted) } else { out };
-    if is_all || arguments.stdout {
-        copying::copy(&ports, "standard output", artifacts.stdout, &mut out.stdout)?.map_err(unwritten)?;
-    }
-    if is_all || arguments.stderr {
-        let errors = out.stderr.as_mut().filter(|_| is_all).unwrap_or(&mut out.stdout);
-        copying::copy(&ports, "standard error", artifacts.stderr, errors)?.map_err(unwritten)?;
-    }
-    drop(out);
-    if arguments.redact {
-        tell_of_redacted(console, &redacted)?;
-    }
     Ok(ExitCode::SUCCESS)
 }
 

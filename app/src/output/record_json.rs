@@ -244,6 +244,7 @@ fn result(record: &TaskRecord) -> Value {
         "artifacts": {
             "stdout": artifact(artifacts.stdout, "artifacts/stdout.txt"),
             "stderr": artifact(artifacts.stderr, "artifacts/stderr.txt"),
+            "timeline": artifacts.timeline.map(reference),
             "diff": artifact(artifacts.patch, "artifacts/diff.patch"),
             "change_set": artifacts.change_set.map(change_set),
             "workspace_git": artifacts.workspace_git.map(reference),

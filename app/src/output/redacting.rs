@@ -25,7 +25,8 @@ impl Redacted {
         self.unwritten.borrow_mut().take().map_or(Ok(()), Err)
     }
 
-    fn add(&self, count: u64) {
+    /// Counts strings that were redacted elsewhere.
+    pub(crate) fn add(&self, count: u64) {
         self.count.set(self.count.get() + count);
     }
 

@@ -9,9 +9,10 @@ use crate::output::terminal::TerminalWriter;
 use crate::use_case::attempt::{Caller, Session};
 use isobox_domain::record::SandboxKind;
 use isobox_ports::StderrPlace;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 
 /// Whether what goes to standard output is seen by a terminal.
 pub(crate) fn is_terminal() -> bool {
@@ -60,8 +61,22 @@ pub(crate) fn for_logs(paging: Paging) -> Result<Logs, Failure> {
     Ok(match Pager::start(paging) {
         Some(pager) if io::stderr().is_terminal() => Logs { stdout: Box::new(BufWriter::new(pager)), stderr: None },
         Some(pager) => Logs { stdout: Box::new(BufWriter::new(pager)), stderr: Some(for_error_content()?) },
-        None => Logs { stdout: for_content()?, stderr: Some(for_error_content()?) },
+        None => for_following()?,
     })
+}
+
+/// The same for output that is printed as it comes.
+pub(crate) fn for_following() -> Result<Logs, Failure> {
+    Ok(Logs { stdout: for_content()?, stderr: Some(for_error_content()?) })
+}
+
+/// Whether standard output and standard error are the same terminal, pipe or file.
+pub(crate) fn is_also_stderr() -> bool {
+    let found =
+        |stream: &dyn AsFd| stream.as_fd().try_clone_to_owned().and_then(|stream| File::from(stream).metadata());
+    let [stdout, stderr] = [found(&io::stdout()), found(&io::stderr())];
+    let place = |found: &Metadata| (found.dev(), found.ino(), found.rdev());
+    matches!((stdout, stderr), (Ok(stdout), Ok(stderr)) if place(&stdout) == place(&stderr))
 }
 
 /// Standard error for what a workload wrote to it.

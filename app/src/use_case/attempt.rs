@@ -12,6 +12,7 @@ mod publish;
 mod streams;
 mod supervise;
 mod take_along;
+mod timeline;
 mod turn;
 
 pub(crate) use choose::choose;
@@ -32,8 +33,8 @@ use isobox_domain::policy::{ProjectPolicy, WorkspaceChoice};
 use isobox_domain::record::{RecordedArgument, SandboxKind, TaskRecord};
 use isobox_domain::timings::Phase;
 use isobox_ports::{
-    Attempts, Clock, DependencyCaches, Exposed, ObjectStore, PrivateCopies, Prober, RecordLog, RuntimeBackend, TaskIds,
-    TrustedRepository, Turns, Views, WorkspaceRequest, Workspaces,
+    Attempts, Clock, DependencyCaches, Exposed, ObjectStore, PrivateCopies, Prober, RecordLog, RuntimeBackend,
+    Stopwatch, TaskIds, TrustedRepository, Turns, Views, WorkspaceRequest, Workspaces,
 };
 
 /// Free bytes that the Task Store must have before a workload is started: enough for a record, its patch and usual output.
@@ -60,6 +61,7 @@ pub(crate) struct Ports<'a> {
     pub(crate) objects: &'a dyn ObjectStore,
     pub(crate) views: &'a dyn Views,
     pub(crate) clock: &'a dyn Clock,
+    pub(crate) stopwatch: &'a dyn Stopwatch,
     pub(crate) task_ids: &'a dyn TaskIds,
     pub(crate) prober: &'a dyn Prober,
     pub(crate) caches: &'a dyn DependencyCaches,

@@ -68,6 +68,7 @@ fn statement(ports: &Ports<'_>, selected: &Selected) -> Result<Value, Failure> {
     let named = [
         ("stdout", artifacts.stdout),
         ("stderr", artifacts.stderr),
+        ("timeline", artifacts.timeline),
         ("change_set", artifacts.change_set.map(of_set)),
         ("patch", artifacts.patch),
         ("source_snapshot", artifacts.source_snapshot.map(of_set)),

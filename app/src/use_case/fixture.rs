@@ -123,6 +123,7 @@ impl World {
             objects: &self.store.inner,
             views: &self.store.inner,
             clock: &clock(),
+            stopwatch: &CountingStopwatch::default(),
             task_ids: &self.ids,
             prober: &self.prober,
             caches: &NoDependencyCaches,

@@ -149,7 +149,7 @@ fn forget_views(ports: &Ports<'_>, doomed: &[Doomed]) -> Result<(), Failure> {
 /// How long a record is with all its content, in bytes.
 fn length(objects: &dyn ObjectStore, record: &TaskRecord) -> Result<u64, StoreError> {
     let artifacts = &record.artifacts;
-    let outputs = [artifacts.stdout, artifacts.stderr, artifacts.patch, artifacts.workspace_git];
+    let outputs = [artifacts.stdout, artifacts.stderr, artifacts.timeline, artifacts.patch, artifacts.workspace_git];
     let imported = [artifacts.v1_record, artifacts.v1_files];
     let mut bytes: u64 = outputs.into_iter().chain(imported).flatten().map(|content| content.length).sum();
     for set in artifacts.change_sets() {

@@ -100,6 +100,9 @@ fn record_interruption(
     record.started_at = launched.as_ref().map(|launched| launched.started_at);
     record.artifacts.stdout = attempt.salvage(Role::Stdout)?.filter(|output| output.length > 0);
     record.artifacts.stderr = attempt.salvage(Role::Stderr)?.filter(|output| output.length > 0);
+    if record.artifacts.stdout.is_some() || record.artifacts.stderr.is_some() {
+        record.artifacts.timeline = attempt.salvage(Role::Timeline)?;
+    }
     let captured = match (&place, &launched) {
         (Some(place), Some(launched)) => attempt::take_in_snapshot(ports.workspaces, &*attempt, &mut record, place)
             .and_then(|()| {

@@ -1,7 +1,7 @@
 //! The ports of an attempt, of what is left of one, and of a Promotion.
 
 use super::told_workspaces::ToldWorkspaces;
-use super::{Project, Store, clock, open_records};
+use super::{Project, Store, clock, open_records, stopwatch};
 use crate::output::console::Console;
 use crate::use_case::laps::Laps;
 use crate::use_case::{attempt, promote, recover, settle};
@@ -30,6 +30,7 @@ impl Project {
             objects: store.store(),
             views: store.views(),
             clock: clock(),
+            stopwatch: stopwatch(),
             task_ids: &RandomTaskIds,
             prober: &SandboxProber,
             caches: &self.dependency_caches(&variable),

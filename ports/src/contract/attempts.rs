@@ -198,7 +198,9 @@ fn salvaged_is_published(fixture: &dyn StoreFixture) -> Result<(), Failed> {
 
 fn roles_are_staged_once(fixture: &dyn StoreFixture) -> Result<(), Failed> {
     let attempt = fixture.attempts().begin(&draft(1))?;
-    for role in [Role::Stdout, Role::Stderr, Role::Patch, Role::WorkspaceGit, Role::V1Record, Role::V1Files] {
+    for role in
+        [Role::Stdout, Role::Stderr, Role::Timeline, Role::Patch, Role::WorkspaceGit, Role::V1Record, Role::V1Files]
+    {
         staged(&*attempt, role, b"once")?;
         assert!(attempt.stage(role).is_err(), "{role:?}");
     }

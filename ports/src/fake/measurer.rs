@@ -52,6 +52,7 @@ fn referred(state: &State, artifacts: &TaskArtifacts) -> Vec<(ContentKind, Conte
     let own = [
         (ContentKind::Output, artifacts.stdout),
         (ContentKind::Output, artifacts.stderr),
+        (ContentKind::Output, artifacts.timeline),
         (ContentKind::Patch, artifacts.patch),
         (ContentKind::Archive, artifacts.workspace_git),
         (ContentKind::Imported, artifacts.v1_record),

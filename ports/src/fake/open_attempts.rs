@@ -50,7 +50,7 @@ impl OpenAttempt for InMemoryOpenAttempt {
 
     fn follow(&self, receive: &mut dyn FnMut(Role, &[u8]) -> Flow) -> Result<(), StoreError> {
         self.wait()?;
-        for role in [Role::Stdout, Role::Stderr] {
+        for role in [Role::Timeline, Role::Stdout, Role::Stderr] {
             let written = hold(&self.left.written).get(&role).cloned();
             if written.is_some_and(|written| receive(role, &written) == Flow::Closed) {
                 break;

@@ -92,6 +92,7 @@ impl InMemoryAttempt {
         let contents = [
             artifacts.stdout,
             artifacts.stderr,
+            artifacts.timeline,
             artifacts.patch,
             artifacts.workspace_git,
             artifacts.v1_record,

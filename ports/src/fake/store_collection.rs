@@ -29,7 +29,7 @@ impl Collector for InMemoryStore {
 
 fn reached(state: &State, record: &TaskRecord) -> Vec<ContentId> {
     let artifacts = &record.artifacts;
-    let outputs = [artifacts.stdout, artifacts.stderr, artifacts.patch, artifacts.workspace_git];
+    let outputs = [artifacts.stdout, artifacts.stderr, artifacts.timeline, artifacts.patch, artifacts.workspace_git];
     let imported = [artifacts.v1_record, artifacts.v1_files];
     let mut all: Vec<_> = outputs.into_iter().chain(imported).flatten().map(|content| content.id).collect();
     let lines = artifacts.change_sets().filter_map(|set| state.change_sets.get(&set.id));

@@ -141,6 +141,9 @@ pub(super) fn encode_artifacts(map: &mut MapEncoder, artifacts: &TaskArtifacts) 
     if let Some(set) = &artifacts.host_copies {
         encode_change_set_ref(map.field(8), set);
     }
+    if let Some(timeline) = &artifacts.timeline {
+        map.field(9).reference(timeline);
+    }
 }
 
 fn encode_change_set_ref(encoder: &mut Encoder, set: &ChangeSetRef) {
@@ -159,6 +162,7 @@ pub(super) fn decode_artifacts(decoder: &mut Decoder<'_>) -> Result<TaskArtifact
         v1_files: map.find(6)?.map(Decoder::reference).transpose()?,
         source_snapshot: map.find(7)?.map(decode_change_set_ref).transpose()?,
         host_copies: map.find(8)?.map(decode_change_set_ref).transpose()?,
+        timeline: map.find(9)?.map(Decoder::reference).transpose()?,
     };
     map.end()?;
     Ok(artifacts)

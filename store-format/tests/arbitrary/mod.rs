@@ -229,10 +229,12 @@ fn summary() -> impl Strategy<Value = ChangeSummary> {
 fn artifacts() -> impl Strategy<Value = TaskArtifacts> {
     let set = || (id(), any::<u64>(), summary()).prop_map(|(id, length, summary)| ChangeSetRef { id, length, summary });
     let any_of = || option::of(reference());
-    let sets = || (option::of(set()), option::of(set()));
-    (any_of(), any_of(), option::of(set()), any_of(), any_of(), any_of(), any_of(), sets()).prop_map(
-        |(stdout, stderr, change_set, patch, workspace_git, v1_record, v1_files, (source_snapshot, host_copies))| {
+    let rest = || (option::of(set()), option::of(set()), any_of());
+    (any_of(), any_of(), option::of(set()), any_of(), any_of(), any_of(), any_of(), rest()).prop_map(
+        |(stdout, stderr, change_set, patch, workspace_git, v1_record, v1_files, rest)| {
+            let (source_snapshot, host_copies, timeline) = rest;
             TaskArtifacts {
+                timeline,
                 stdout,
                 stderr,
                 change_set,

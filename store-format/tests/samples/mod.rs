@@ -247,6 +247,12 @@ pub(crate) fn record_with_host_copies() -> TaskRecord {
     TaskRecord { artifacts: TaskArtifacts { host_copies, ..record().artifacts }, ..record() }
 }
 
+/// A record of an attempt of which it is known when its output came.
+pub(crate) fn record_with_timeline() -> TaskRecord {
+    let timeline = Some(reference(0x39, 40));
+    TaskRecord { artifacts: TaskArtifacts { timeline, ..record().artifacts }, ..record() }
+}
+
 /// A record of an attempt whose Sandbox was attacked from inside first.
 pub(crate) fn record_with_probes() -> TaskRecord {
     let result = |control, tried: &str, outcome| ProbeResult { control, tried: tried.to_owned(), outcome };

@@ -43,7 +43,7 @@ pub(super) fn classes_of(commit: &Commit, is_pruned: bool) -> HashMap<ContentId,
 const fn kind_of(role: ChildRole) -> ContentKind {
     match role {
         ChildRole::Policy => ContentKind::Policy,
-        ChildRole::Stdout | ChildRole::Stderr => ContentKind::Output,
+        ChildRole::Stdout | ChildRole::Stderr | ChildRole::Timeline => ContentKind::Output,
         ChildRole::ChangeSet | ChildRole::SourceSnapshot | ChildRole::HostCopies => ContentKind::ChangeSet,
         ChildRole::Patch => ContentKind::Patch,
         ChildRole::WorkspaceGit | ChildRole::V1Files => ContentKind::Archive,

@@ -1,8 +1,10 @@
 //! The workload's streams: live and byte for byte to the caller, and into the record.
 
+use super::timeline::Timeline;
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::limit::{ExceededLimit, Limit, LimitEffect};
 use isobox_domain::record::{OutputLoss, TaskRecord};
+use isobox_domain::timeline::OutputStream;
 use isobox_ports::{
     Attempt, CallerTerminal, Content, Flow, ObjectWriter, Role, StderrPlace, StoreError, Streams, TerminalRequest,
 };
@@ -53,6 +55,7 @@ pub(super) struct Tee<'a> {
     stderr: Passage<'a>,
     terminal: Option<Session>,
     budget: Budget,
+    timeline: Timeline<'a>,
 }
 
 /// How much of both outputs is kept.
@@ -82,8 +85,8 @@ impl Budget {
 }
 
 impl<'a> Tee<'a> {
-    /// Keeps no more than `limit` bytes of both outputs.
-    pub(super) fn new(caller: Caller, attempt: &'a dyn Attempt, limit: Option<u64>) -> Self {
+    /// Keeps no more than `limit` bytes of both outputs, and in `timeline` when they came.
+    pub(super) fn new(caller: Caller, attempt: &'a dyn Attempt, limit: Option<u64>, timeline: Timeline<'a>) -> Self {
         Self {
             stdin: caller.stdin,
             read: Arc::default(),
@@ -91,6 +94,7 @@ impl<'a> Tee<'a> {
             stderr: Passage::new(caller.stderr, attempt, Role::Stderr),
             terminal: caller.terminal,
             budget: Budget { limit, passed_bytes: 0 },
+            timeline,
         }
     }
 
@@ -109,6 +113,7 @@ impl<'a> Tee<'a> {
                 "{dropped_bytes} bytes of output were passed on but not kept: the task store failed while the workload ran"
             ));
         }
+        self.timeline.finish(record);
         (if out_delivery == Delivery::Whole { err_delivery } else { out_delivery }, exceeded)
     }
 }
@@ -124,11 +129,15 @@ impl Streams for Tee<'_> {
     }
 
     fn stdout(&mut self, bytes: &[u8]) -> Flow {
-        self.stdout.pass(bytes, self.budget.kept(bytes))
+        let kept = self.budget.kept(bytes);
+        self.stdout.note(OutputStream::Stdout, kept, &mut self.timeline);
+        self.stdout.pass(bytes, kept)
     }
 
     fn stderr(&mut self, bytes: &[u8]) -> Flow {
-        self.stderr.pass(bytes, self.budget.kept(bytes))
+        let kept = self.budget.kept(bytes);
+        self.stderr.note(OutputStream::Stderr, kept, &mut self.timeline);
+        self.stderr.pass(bytes, kept)
     }
 
     fn terminal(&mut self) -> Option<&mut dyn CallerTerminal> {
@@ -165,6 +174,13 @@ impl<'a> Passage<'a> {
     fn new(caller: Box<dyn Write>, attempt: &'a dyn Attempt, role: Role) -> Self {
         let (keeper, state) = (Keeper::Unopened, CallerState::Reading);
         Self { attempt, role, keeper, kept_bytes: 0, dropped_bytes: 0, caller, state }
+    }
+
+    /// Tells the timeline of bytes that are going to be kept. First: what is kept has its time, whatever happens in between.
+    fn note(&self, stream: OutputStream, kept: &[u8], timeline: &mut Timeline<'_>) {
+        if !matches!(self.keeper, Keeper::Failed(_)) {
+            timeline.piece(stream, kept.len());
+        }
     }
 
     fn pass(&mut self, bytes: &[u8], kept: &[u8]) -> Flow {

@@ -4,6 +4,7 @@ use super::Ports;
 use super::carry_out::{Performed, Standing};
 use super::copies;
 use super::streams::{Caller, Delivery, Tee};
+use super::timeline::Timeline;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, FailureKind, one_line};
 use isobox_domain::limit::{ExceededLimit, Limit, LimitEffect, decide};
@@ -27,7 +28,8 @@ pub(super) fn supervise(
     if !asked.is_empty() {
         record.policy = record.policy.clone().with_limits(asked.in_force(sandbox.limits()));
     }
-    let mut tee = Tee::new(caller, attempt, asked.of(Limit::Output));
+    let timeline = Timeline::start(attempt, ports.clock.now(), ports.stopwatch);
+    let mut tee = Tee::new(caller, attempt, asked.of(Limit::Output), timeline);
     let ended = std::thread::scope(|scope| {
         // While there is nothing else to do: it is what publishing would have to wait for.
         let made = std::thread::Builder::new().spawn_scoped(scope, || ports.views.make_room(views));
