@@ -70,7 +70,7 @@ pub(super) fn require_times(record: &TaskRecord, stamping: Stamping) -> Result<(
     }
     let message = format!("the record of {} does not say when its output came", record.task);
     Err(Failure::new(FailureKind::General, message)
-        .with_hint("records have times since isobox keeps them: leave --timestamps out to see the output"))
+        .with_hint("it was made without times: leave --timestamps out to see the output"))
 }
 
 /// Opens the outputs of a record. A timeline that cannot be read is told of, and hides no output.

@@ -47,6 +47,7 @@ mod support;
 mod surroundings;
 mod task_limit;
 mod terminal;
+mod timeline;
 mod timings;
 mod trust;
 mod undo;

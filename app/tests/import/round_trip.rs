@@ -52,6 +52,9 @@ fn an_imported_record_says_what_the_old_one_did_and_claims_no_more() {
     assert_eq!((&shown["created_at"], &shown["origin"]), (&json!("2026-01-01T00:04:00.123Z"), &json!("go-v1")));
     assert_eq!(shown["effective_policy"]["enforcement"]["filesystem"]["status"], "not_enforced");
     assert_eq!(project.isobox(&["logs", &task(4)]).stdout, "output of 4\n".repeat(5));
+    let timed = project.isobox(&["logs", "--timestamps", &task(4)]);
+    let told = "error: the record of task-0000000000000004 does not say when its output came\nhint: ";
+    assert!(timed.code == 1 && timed.stdout.is_empty() && timed.stderr.starts_with(told), "{timed:?}");
     assert_eq!(project.isobox(&["diff", &task(4)]).stdout, "diff --git a/f b/f\n+4\n");
     let shown = project.isobox(&["show", &task(4)]).stdout;
     assert!(shown.contains("changes      a patch of 22 bytes, which was imported"), "{shown}");

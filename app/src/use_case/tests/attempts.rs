@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::use_case::attempt::{
     Attempted, Caller, Patience, Probing, Progress, Retention, TaskRequest, Timekeeping, Uncommitted, attempt,
 };
-use crate::use_case::fixture::{World, edit, path};
+use crate::use_case::fixture::{World, clock, edit, path};
 use crate::use_case::recover::RECOVERY;
 use isobox_domain::change::Mode;
 use isobox_domain::command::WorkloadCommand;
@@ -15,6 +15,7 @@ use isobox_domain::outcome::{Exit, Outcome};
 use isobox_domain::policy::{ProjectPolicy, TaskLimit, WorkspaceChoice, WorkspaceKind};
 use isobox_domain::probe::ProbeOutcome;
 use isobox_domain::record::{OutputLoss, RecordedArgument, SandboxKind, WorkspaceFate};
+use isobox_domain::timeline::{Entry, Next, OutputStream, decode_header};
 use isobox_ports::fake::{Line, Performance, Scene};
 use isobox_ports::{Access, Attempts, Content, EndCause, Exposed, Place, Shown, Turns};
 use std::cell::RefCell;
@@ -269,6 +270,38 @@ fn a_store_that_fills_while_the_workload_runs_costs_output_but_not_the_record() 
     assert_eq!(record.output_loss, OutputLoss::StoreFailed { dropped_bytes: 5 });
     assert_eq!(record.artifacts.stdout, None);
     assert!(record.warnings[0].starts_with("5 bytes of output were passed on but not kept"));
+}
+
+#[test]
+fn a_record_says_in_which_order_output_came_and_when() {
+    let lines = [Line::Stdout(b"one".to_vec()), Line::Stderr(b"two!".to_vec()), Line::Stdout(b"three".to_vec())];
+    let world = World::new(move |_| Performance { lines: lines.to_vec(), ..Performance::exiting(0) });
+    tried(&world).expect("an attempt");
+    let record = &world.records()[0];
+    let timeline = world.content(record.artifacts.timeline.expect("a timeline").id);
+    let (header, entries) = timeline.split_first_chunk().expect("a header");
+    assert_eq!(decode_header(*header), Some(clock().0));
+    let entries: Vec<_> = entries.as_chunks().0.iter().filter_map(|bytes| Entry::decode(*bytes)).collect();
+    // A millisecond passes between two looks at the stopwatch.
+    let entry = |after_ms, length, next| Entry { after_ms, length, next };
+    let expected = [
+        entry(1, 0, Next::Run(OutputStream::Stdout)),
+        entry(1, 3, Next::Run(OutputStream::Stderr)),
+        entry(1, 4, Next::Run(OutputStream::Stdout)),
+        entry(0, 5, Next::Nothing),
+    ];
+    assert_eq!(entries, expected);
+}
+
+#[test]
+fn a_store_that_cannot_take_a_timeline_costs_no_output() {
+    let world = World::new(edit);
+    world.break_down("write a timeline");
+    tried(&world).expect("an attempt");
+    let record = &world.records()[0];
+    assert_eq!((record.artifacts.timeline, record.output_loss), (None, OutputLoss::None));
+    assert_eq!(world.content(record.artifacts.stdout.expect("output").id), b"said\n");
+    assert!(record.warnings[0].starts_with("when all of the output came was not kept"), "{:?}", record.warnings);
 }
 
 #[test]

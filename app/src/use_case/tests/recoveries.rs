@@ -55,9 +55,12 @@ fn an_attempt_that_was_killed_while_it_ran_becomes_an_interruption_with_what_it_
     fs::write(workspace.mount.host_path().join("README.md"), "half").expect("write");
     let mut output = attempt.stage(Role::Stdout).expect("staged");
     std::io::Write::write_all(&mut output, b"said").expect("written");
-    drop((output, attempt));
+    let mut timeline = attempt.stage(Role::Timeline).expect("staged");
+    std::io::Write::write_all(&mut timeline, b"when").expect("written");
+    drop((output, timeline, attempt));
     world.recover();
     let record = &world.records()[0];
+    assert_eq!(world.content(record.artifacts.timeline.expect("a timeline").id), b"when");
     assert_eq!((record.task, record.outcome), (draft.task, Outcome::Interruption));
     assert_eq!(record.started_at, Some(clock().now()));
     assert_eq!(world.content(record.artifacts.stdout.expect("output").id), b"said");
