@@ -242,7 +242,7 @@ pub(crate) enum Command {
     Compare(CompareArguments),
     /// Print the captured output of a task
     #[command(
-        after_help = "Examples:\n  isobox logs @latest\n  isobox logs --follow @latest\n  isobox logs --stderr task-0123 > errors.txt"
+        after_help = "Examples:\n  isobox logs @latest\n  isobox logs --follow @latest\n  isobox logs --timestamps @latest\n  isobox logs --stderr task-0123 > errors.txt"
     )]
     Logs(LogsArguments),
     /// Print a file that a task changed, as the task left it

@@ -17,6 +17,7 @@ type Case = fn(&Path) -> Result<(), Failed>;
 
 const CASES: &[(&str, Case)] = &[
     ("output_that_fills_the_disk_is_kept_as_far_as_it_went_with_its_record", output_fills_the_disk),
+    ("a_timeline_that_fills_the_disk_is_kept_as_far_as_it_went_with_its_record", timeline_fills_the_disk),
     ("a_record_that_finds_no_room_is_absent_and_its_attempt_is_left", record_finds_no_room),
     ("a_disk_without_room_is_found_before_anything_runs", probe_finds_no_room),
 ];
@@ -40,6 +41,28 @@ fn output_fills_the_disk(records: &Path) -> Result<(), Failed> {
     assert!(store.load(&id)?.is_some());
     let mut bytes = Vec::new();
     store.open(&stdout.id)?.ok_or("no output")?.read_to_end(&mut bytes)?;
+    assert!(bytes == written[..kept]);
+    Ok(())
+}
+
+fn timeline_fills_the_disk(records: &Path) -> Result<(), Failed> {
+    let store = FsTaskStore::create(records)?;
+    let attempt = store.begin(&draft(1))?;
+    attempt.set_room_aside();
+    let (mut stdout, mut timeline) = (attempt.stage(Role::Stdout)?, attempt.stage(Role::Timeline)?);
+    stdout.write_all(b"said before")?;
+    let written = noise(1, 40 << 20);
+    let mut kept = 0;
+    while let Ok(length @ 1..) = timeline.write(&written[kept..(kept + 8).min(written.len())]) {
+        kept += length;
+    }
+    assert!(kept > 1 << 20 && kept < written.len(), "{kept} bytes were kept");
+    let (stdout, timeline) = (stdout.finish()?, timeline.finish()?);
+    let artifacts = TaskArtifacts { stdout: Some(stdout), timeline: Some(timeline), ..TaskArtifacts::default() };
+    let id = store.publish(attempt, &TaskRecord { artifacts, ..record(1) })?;
+    assert_eq!(store.load(&id)?.and_then(|record| record.artifacts.timeline), Some(timeline));
+    let mut bytes = Vec::new();
+    store.open(&timeline.id)?.ok_or("no timeline")?.read_to_end(&mut bytes)?;
     assert!(bytes == written[..kept]);
     Ok(())
 }

@@ -19,6 +19,7 @@ const CASES: &[(&str, Case)] = &[
     ("an_abandoned_attempt_is_seen_as_not_running_and_left_alone", abandoned_is_left_alone),
     ("a_published_or_discarded_attempt_is_not_seen", ended_is_not_seen),
     ("a_follower_receives_every_byte_that_was_written", every_byte_is_received),
+    ("a_follower_receives_the_timeline_before_what_it_tells_of", timeline_is_first),
     ("a_follower_that_wants_no_more_is_let_go", follower_is_let_go),
     ("waiting_ends_when_the_attempt_does", waiting_ends),
 ];
@@ -96,6 +97,20 @@ fn every_byte_is_received(fixture: &dyn OpenAttemptsFixture) -> Result<(), Faile
     })?;
     assert!(out == said, "{} bytes of standard output instead of {}", out.len(), said.len());
     assert!(err == complained, "{} bytes of standard error instead of {}", err.len(), complained.len());
+    Ok(())
+}
+
+fn timeline_is_first(fixture: &dyn OpenAttemptsFixture) -> Result<(), Failed> {
+    let attempt = fixture.attempts().begin(&draft(1))?;
+    write(&*attempt, Role::Timeline, b"when")?;
+    write(&*attempt, Role::Stderr, b"complained")?;
+    drop(attempt);
+    let mut received = Vec::new();
+    only(fixture)?.follow(&mut |role, bytes| {
+        received.push((role, bytes.to_vec()));
+        Flow::Continue
+    })?;
+    assert_eq!(received, [(Role::Timeline, b"when".to_vec()), (Role::Stderr, b"complained".to_vec())]);
     Ok(())
 }
 
