@@ -34,7 +34,7 @@ fn a_record_is_exported_as_a_statement_that_others_can_verify() {
     assert_described("record", &statement["predicate"]);
     let subjects = statement["subject"].as_array().expect("subjects");
     let names: Vec<_> = subjects.iter().map(|subject| subject["name"].as_str().expect("a name")).collect();
-    assert_eq!(names, ["record", "stdout", "change_set", "patch"]);
+    assert_eq!(names, ["record", "stdout", "timeline", "change_set", "patch"]);
     let raw = project.isobox_command(&["show", "--raw", "@latest"]).output().expect("run isobox").stdout;
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let digests = |bytes: &[u8]| json!({ "sha256": hex(&Sha256::digest(bytes)), "blake3": blake3::hash(bytes).to_hex().as_str() });

@@ -135,7 +135,7 @@ fn a_size_keeps_the_newest_that_fit() {
     let project = Project::initialised(User::Current);
     let tasks: Vec<String> =
         (0..4).map(|n| tool(&project, &format!("head -c 1000 /dev/zero | tr '\\0' {n}"))).collect();
-    let told = project.isobox(&["store", "prune", "--max-size", "2KiB", "--apply"]);
+    let told = project.isobox(&["store", "prune", "--max-size", "3KiB", "--apply"]);
     assert_eq!(told.code, 0, "{told:?}");
     assert_eq!(listed(&project), [tasks[3].as_str(), &tasks[2]]);
 }
