@@ -3,7 +3,7 @@
 //! A mark belongs to a change, not to a Task: another Task with the same change has it too.
 
 use crate::content::ContentId;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Longest note, in bytes.
 pub const LONGEST_NOTE_BYTES: usize = 2000;
@@ -69,32 +69,57 @@ pub enum Subject {
 /// Every mark, by its subject.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
-    marks: HashMap<Subject, Mark>,
-    paths: HashSet<ContentId>,
+    /// Each with the moment of its verdict: how many others were given before.
+    marks: HashMap<Subject, (Mark, u64)>,
+    /// The paths of hunks, each with the moment of the newest verdict about one of its hunks.
+    paths: HashMap<ContentId, u64>,
+    /// How many verdicts were given.
+    given: u64,
 }
 
 impl Marks {
     /// Puts a mark in the place of the one that was there.
     pub fn put(&mut self, subject: Subject, mark: Mark) {
-        if let Subject::Hunk { path, .. } = subject {
-            self.paths.insert(path);
+        let (before, mut moment) =
+            self.marks.get(&subject).map_or((Verdict::Undecided, 0), |(mark, at)| (mark.verdict, *at));
+        // A note, or that something was read, makes no verdict newer.
+        if before != mark.verdict {
+            self.given += 1;
+            moment = self.given;
         }
-        self.marks.insert(subject, mark);
+        if let Subject::Hunk { path, .. } = subject {
+            let newest = self.paths.entry(path).or_default();
+            *newest = moment.max(*newest);
+        }
+        self.marks.insert(subject, (mark, moment));
     }
 
     /// The mark of a change; that of one nobody marked says nothing.
     pub fn of(&self, subject: &Subject) -> Mark {
-        self.marks.get(subject).cloned().unwrap_or_default()
+        self.marks.get(subject).map(|(mark, _)| mark.clone()).unwrap_or_default()
     }
 
     /// What is decided about a change.
     pub fn verdict(&self, subject: &Subject) -> Verdict {
-        self.marks.get(subject).map(|mark| mark.verdict).unwrap_or_default()
+        self.marks.get(subject).map(|(mark, _)| mark.verdict).unwrap_or_default()
+    }
+
+    /// What is decided about a hunk of the change `file`: by itself, or with all of the file where it has no mark.
+    pub fn verdict_in(&self, file: &Subject, hunk: &Subject) -> Verdict {
+        if self.marks.contains_key(hunk) { self.verdict(hunk) } else { self.verdict(file) }
+    }
+
+    /// Whether what is decided about the change `file` of `path` holds for its hunks, whatever they are: there is something decided, and no
+    /// verdict about a hunk of the path is newer. Where it does not, each hunk is as [`Self::verdict_in`] says.
+    pub fn holds_for_hunks(&self, file: &Subject, path: &ContentId) -> bool {
+        let newest = self.paths.get(path).copied();
+        let is_newer = |(mark, moment): &(Mark, u64)| mark.verdict != Verdict::Undecided && Some(*moment) > newest;
+        newest.is_none() || self.marks.get(file).is_some_and(is_newer)
     }
 
     /// Whether any hunk of a path has a mark, in whichever change of it.
     pub fn has_hunks_of(&self, path: &ContentId) -> bool {
-        self.paths.contains(path)
+        self.paths.contains_key(path)
     }
 
     /// How many there are.
@@ -131,5 +156,21 @@ mod tests {
         marks.put(subject, Mark { verdict: Verdict::Rejected, ..Mark::default() });
         assert_eq!((marks.verdict(&subject), marks.has_hunks_of(&path)), (Verdict::Rejected, true));
         assert_eq!(marks.verdict(&Subject::File(id)), Verdict::Undecided);
+    }
+
+    #[test]
+    fn what_is_decided_last_holds_of_a_file_and_its_hunks() {
+        let [id, path] = [1, 2].map(|byte| ContentId::new([byte; 32]));
+        let (file, hunk, other) = (Subject::File(id), Subject::Hunk { id, path }, Subject::Hunk { id: path, path });
+        let with = |verdict| Mark { verdict, ..Mark::default() };
+        let mut marks = Marks::default();
+        marks.put(hunk, with(Verdict::Accepted));
+        marks.put(file, with(Verdict::Accepted));
+        assert!(marks.holds_for_hunks(&file, &path));
+        assert_eq!(marks.verdict_in(&file, &other), Verdict::Accepted);
+        marks.put(hunk, with(Verdict::Rejected));
+        marks.put(file, Mark { is_reviewed: true, ..with(Verdict::Accepted) });
+        assert!(!marks.holds_for_hunks(&file, &path), "reading is no verdict");
+        assert_eq!(marks.verdict_in(&file, &hunk), Verdict::Rejected);
     }
 }

@@ -1,6 +1,7 @@
 //! `isobox review` on a terminal: keys in, screens out; and what becomes of what was decided there.
 
 mod decisions;
+mod held;
 mod hostile;
 mod screen;
 mod screens;

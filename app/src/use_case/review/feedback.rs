@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::use_case::diff;
 use isobox_domain::change::{Change, ChangeLine};
 use isobox_domain::record::TaskRecord;
-use isobox_domain::review::{Mark, Marks, Verdict};
+use isobox_domain::review::{Mark, Marks, Subject, Verdict};
 
 /// Lines around a hunk that are told with it, on either side.
 const AROUND: usize = 3;
@@ -34,28 +34,36 @@ pub(crate) fn each_told(
     let mut reading = Reading::new(ports, record)?;
     diff::each_line(&diff::Ports { objects: ports.objects }, record, &mut |line| {
         let ChangeLine::Change(change) = line else { return Ok(()) };
-        let mark = marks.of(&subjects::file(&change));
-        let has_hunks = marks.has_hunks_of(&subjects::path(&change.path));
-        if !is_told(&mark) && !has_hunks {
+        let file = subjects::file(&change);
+        if !is_told(&marks.of(&file)) && !marks.has_hunks_of(&subjects::path(&change.path)) {
             return Ok(());
         }
         let page = reading.page(&change)?;
+        let mark = Mark { verdict: verdict(&marks, &file, &page), ..marks.of(&file) };
         if is_told(&mark) {
             each(&Told { change: &change, mark: mark.clone(), hunk: None, lines: &page.lines })?;
         }
-        each_hunk(&marks, &mark, &change, &page, each)
+        each_hunk(&marks, (&file, &mark), &change, &page, each)
     })
+}
+
+/// What is decided about a file: what is about each of its hunks, if it has some.
+fn verdict(marks: &Marks, file: &Subject, page: &Page) -> Verdict {
+    match page.hunks.is_empty() {
+        true => marks.verdict(file),
+        false => Verdict::of_all(page.hunks.iter().map(|hunk| marks.verdict_in(file, hunk))),
+    }
 }
 
 fn each_hunk(
     marks: &Marks,
-    of_file: &Mark,
+    (file, of_file): (&Subject, &Mark),
     change: &Change,
     page: &Page,
     each: &mut dyn FnMut(&Told<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     for (number, subject) in page.hunks.iter().enumerate() {
-        let mark = marks.of(subject);
+        let mark = Mark { verdict: marks.verdict_in(file, subject), ..marks.of(subject) };
         // Of a file that is rejected as a whole all lines are told already.
         let is_news = of_file.verdict != Verdict::Rejected || !mark.note.is_empty();
         if is_told(&mark) && is_news {

@@ -1,5 +1,6 @@
 //! Verdicts, notes and marks as a person gives them.
 
+use super::entry::FileState;
 use super::state::{Effect, Focus, Review};
 use isobox_domain::review::{Mark, Subject, Verdict};
 
@@ -36,9 +37,9 @@ impl Review {
 
     fn decide_hunk(&mut self, hunk: Subject, verdict: Verdict) -> Effect {
         let (Some(at), Some(page)) = (self.place(), self.page()) else { return Effect::None };
-        let decided = |each: &Subject| if *each == hunk { verdict } else { self.marks.verdict(each) };
-        let of_file = Verdict::of_all(page.hunks.iter().map(decided));
         let file = self.entries[at].subject;
+        let decided = |each: &Subject| if *each == hunk { verdict } else { self.marks.verdict_in(&file, each) };
+        let of_file = Verdict::of_all(page.hunks.iter().map(decided));
         let mut marks = vec![(hunk, self.with_verdict(&hunk, verdict))];
         if self.marks.verdict(&file) != of_file {
             marks.push((file, self.with_verdict(&file, of_file)));
@@ -53,7 +54,7 @@ impl Review {
     /// Goes to the next hunk that is undecided, from the first one on where none is left below.
     fn go_to_open_hunk(&mut self) {
         let Some(page) = self.page() else { return };
-        let is_open = |number: &usize| self.marks.verdict(&page.hunks[*number]) == Verdict::Undecided;
+        let is_open = |number: &usize| self.verdict(&page.hunks[*number]) == Verdict::Undecided;
         let (here, count) = (self.hunk, page.hunks.len());
         match (here..count).chain(0..here).find(is_open) {
             Some(next) => self.go_to_hunk(next),
@@ -64,8 +65,7 @@ impl Review {
     /// Marks the path as reviewed, or not any more.
     pub(super) fn toggle_reviewed(&mut self) -> Effect {
         let Some(at) = self.place() else { return Effect::None };
-        let file = self.entries[at].subject;
-        let mark = self.marks.of(&file);
+        let (file, mark) = self.file_mark(at);
         let is_reviewed = !mark.is_reviewed;
         let effect = self.put(at, vec![(file, Mark { is_reviewed, ..mark })]);
         if is_reviewed && self.focus == Focus::List {
@@ -77,8 +77,20 @@ impl Review {
     /// Notes something about what the person is at; nothing takes the note away.
     pub(super) fn note(&mut self, note: &str) -> Effect {
         let (Some(at), Some(subject)) = (self.place(), self.subject()) else { return Effect::None };
-        let mark = Mark { note: note.to_owned(), ..self.marks.of(&subject) };
+        let before = if matches!(subject, Subject::File(_)) { self.file_mark(at).1 } else { self.marks.of(&subject) };
+        let mark = Mark { note: note.to_owned(), ..before };
         self.put(at, vec![(subject, mark)])
+    }
+
+    /// The mark of a file, with the verdict that holds: one that hunks were decided against later is not said again.
+    fn file_mark(&self, at: usize) -> (Subject, Mark) {
+        let entry = &self.entries[at];
+        let verdict = match entry.state {
+            FileState::Accepted => Verdict::Accepted,
+            FileState::Rejected => Verdict::Rejected,
+            FileState::Undecided | FileState::InPart => Verdict::Undecided,
+        };
+        (entry.subject, Mark { verdict, ..self.marks.of(&entry.subject) })
     }
 
     fn with_verdict(&self, subject: &Subject, verdict: Verdict) -> Mark {

@@ -1,8 +1,8 @@
 //! What is read of one changed path: its lines, and which hunk each is in.
 
 use super::subjects;
+use isobox_domain::change::Change;
 use isobox_domain::hunks::{Hunks, Sign};
-use isobox_domain::repo_path::RepoPath;
 use isobox_domain::review::Subject;
 
 /// How much of a line is kept, in bytes.
@@ -50,8 +50,8 @@ pub(crate) struct Page {
 
 impl Page {
     /// Of a file in hunks.
-    pub(super) fn of_hunks(path: &RepoPath, header: &[u8], hunks: &Hunks) -> Self {
-        let mut page = Self { hunks: subjects::hunks(path, hunks), ..Self::of_text(header) };
+    pub(super) fn of_hunks(change: &Change, header: &[u8], hunks: &Hunks) -> Self {
+        let mut page = Self { hunks: subjects::hunks(change, hunks), ..Self::of_text(header) };
         for section in hunks.shown() {
             let [(old, old_length), (new, new_length)] = section.excerpt.ranges;
             let range = format!("@@ -{old},{old_length} +{new},{new_length} @@");
@@ -120,8 +120,9 @@ mod tests {
     fn every_changed_line_is_in_its_hunk() {
         let header = b"diff --git a/f b/f\nold mode 100644\nnew mode 100755\n--- a/f\n+++ b/f\n";
         let part = b"@@ -1,4 +1,4 @@\n-a\n+A\n b\n-c\n+C\n d\n@@ -20 +20 @@\n-x\n\\ No newline at end of file\n+X\n";
-        let path = RepoPath::parse("f").unwrap();
-        let page = Page::of_hunks(&path, header, &Hunks::parse(&[&header[..], part].concat()).unwrap());
+        let path = isobox_domain::repo_path::RepoPath::parse("f").unwrap();
+        let change = Change { path, before: None, after: None, renamed_from: None, submodule: None };
+        let page = Page::of_hunks(&change, header, &Hunks::parse(&[&header[..], part].concat()).unwrap());
         let numbers: Vec<_> = page.lines.iter().map(|line| line.hunk).collect();
         let [none, zero, one, two] = [None, Some(0), Some(1), Some(2)];
         assert_eq!(numbers, [none, none, none, zero, zero, none, one, one, none, none, two, two, two]);

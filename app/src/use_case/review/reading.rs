@@ -92,7 +92,7 @@ impl<'a> Reading<'a> {
         };
         let left_out = part.length - part.bytes.len() as u64;
         Ok(match file {
-            Some(file) => Page::of_hunks(&change.path, &file.header, &file.hunks),
+            Some(file) => Page::of_hunks(change, &file.header, &file.hunks),
             None if left_out > 0 => {
                 let remark = format!("{left_out} more bytes are not shown here: see isobox diff, with this path.");
                 Page::of_text(&part.bytes).with_remark(&remark)

@@ -250,14 +250,18 @@ impl Review {
         let entry = &self.entries[at];
         let mark = self.marks.of(&entry.subject);
         let hunks = self.shown.as_ref().filter(|(of, ..)| *of == at).map(|(_, page, _)| page.hunks.as_slice());
-        let decided = |hunks: &[Subject]| hunks.iter().map(|hunk| self.marks.verdict(hunk)).collect::<Vec<_>>();
-        let decided = hunks.map(decided);
-        let is_any_decided = match &decided {
-            Some(verdicts) => verdicts.iter().any(|verdict| *verdict != Verdict::Undecided),
-            None => self.marks.has_hunks_of(&subjects::path(&entry.change.path)),
+        let hunks = hunks.filter(|hunks| !hunks.is_empty());
+        let in_file = |hunk| self.marks.verdict_in(&entry.subject, hunk);
+        let path = subjects::path(&entry.change.path);
+        let (verdict, is_any_decided) = match hunks {
+            Some(hunks) => {
+                let is_decided = |hunk| in_file(hunk) != Verdict::Undecided;
+                (Verdict::of_all(hunks.iter().map(in_file)), hunks.iter().any(is_decided))
+            }
+            None if self.marks.holds_for_hunks(&entry.subject, &path) => (mark.verdict, false),
+            // Which of its hunks are decided is known once they were read.
+            None => (Verdict::Undecided, true),
         };
-        let of_hunks = Verdict::of_all(decided.into_iter().flatten());
-        let verdict = if mark.verdict == Verdict::Undecided { of_hunks } else { mark.verdict };
         let state = match (verdict, is_any_decided) {
             (Verdict::Accepted, _) => FileState::Accepted,
             (Verdict::Rejected, _) => FileState::Rejected,
@@ -325,7 +329,7 @@ impl Review {
 
     /// What is decided about a hunk of the page.
     pub(crate) fn verdict(&self, subject: &Subject) -> Verdict {
-        self.marks.verdict(subject)
+        self.entry().map_or(Verdict::Undecided, |entry| self.marks.verdict_in(&entry.subject, subject))
     }
 
     /// The note about what the person is at.

@@ -5,13 +5,12 @@ use isobox_domain::content::ContentId;
 use isobox_domain::hunks::{Hunks, Line, Sign};
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::review::Subject;
-use std::collections::HashMap;
 use std::ops::Range;
 
 /// What the hash of each kind of subject begins with, so that none is taken for another.
 const PATH: &[u8] = b"isobox review path 1\0";
 const FILE: &[u8] = b"isobox review file 1\0";
-const HUNK: &[u8] = b"isobox review hunk 1\0";
+const HUNK: &[u8] = b"isobox review hunk 2\0";
 
 /// How many kept lines on either side belong to a hunk: as many as a patch shows.
 const NEIGHBOURS: usize = 3;
@@ -38,22 +37,31 @@ pub(super) fn file(change: &Change) -> Subject {
     Subject::File(finished(&hasher))
 }
 
-/// The hunks of a path: each by the lines that it removes and adds, those that are kept next to it, and which of those it is that
-/// read the same. What was accepted is so where it was seen alone: the same lines elsewhere can do something else.
-pub(super) fn hunks(changed: &RepoPath, hunks: &Hunks) -> Vec<Subject> {
-    let (path, mut seen) = (path(changed), HashMap::new());
-    let lines = hunks.shown().flat_map(|section| {
+/// The hunks of a changed path: each by where it is in the file as it was, the lines that it removes and adds, those that are kept next
+/// to it, and what becomes of the mode. What was accepted is so where it was seen alone, and as it was: the same lines elsewhere can
+/// do something else, and so can a file that can be run.
+pub(super) fn hunks(change: &Change, hunks: &Hunks) -> Vec<Subject> {
+    let path = path(&change.path);
+    let mut begin = blake3::Hasher::new();
+    begin.update(HUNK).update(path.as_bytes());
+    for mode in [change.before.as_ref().map(|before| before.mode), change.after.as_ref().map(|after| after.mode)] {
+        begin.update(mode.map_or(b"-", letter));
+    }
+    let mut subjects = Vec::new();
+    for section in hunks.shown() {
         let lines = section.excerpt.lines;
-        section.hunks.iter().map(|range| &lines[with_neighbours(lines, range)]).collect::<Vec<_>>()
-    });
-    let ids = lines.map(|lines| {
-        let content = lines_id(&path, lines);
-        let before: &mut u32 = seen.entry(content).or_default();
-        let id = finished(blake3::Hasher::new().update(content.as_bytes()).update(&before.to_be_bytes()));
-        *before += 1;
-        Subject::Hunk { id, path }
-    });
-    ids.collect()
+        for range in section.hunks {
+            let before = lines[..range.start].iter().filter(|line| line.sign != Sign::Added).count();
+            let (first, length) = section.excerpt.ranges[0];
+            // An empty range is named by the line before it.
+            let line = first + usize::from(length == 0) + before;
+            let mut hasher = begin.clone();
+            hasher.update(&(line as u64).to_be_bytes());
+            lines[with_neighbours(lines, range)].iter().for_each(|line| update_with(&mut hasher, line));
+            subjects.push(Subject::Hunk { id: finished(&hasher), path });
+        }
+    }
+    subjects
 }
 
 /// A hunk with the lines that are kept before and behind it, up to other hunks.
@@ -64,18 +72,13 @@ fn with_neighbours(lines: &[Line], hunk: &Range<usize>) -> Range<usize> {
     hunk.start - before..hunk.end + behind
 }
 
-fn lines_id(path: &ContentId, lines: &[Line]) -> ContentId {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(HUNK).update(path.as_bytes());
-    for line in lines {
-        let sign: &[u8] = match line.sign {
-            Sign::Kept => b" ",
-            Sign::Removed => b"-",
-            Sign::Added => b"+",
-        };
-        hasher.update(sign).update(&(line.text.len() as u64).to_be_bytes()).update(&line.text);
-    }
-    finished(&hasher)
+fn update_with(hasher: &mut blake3::Hasher, line: &Line) {
+    let sign: &[u8] = match line.sign {
+        Sign::Kept => b" ",
+        Sign::Removed => b"-",
+        Sign::Added => b"+",
+    };
+    hasher.update(sign).update(&(line.text.len() as u64).to_be_bytes()).update(&line.text);
 }
 
 const fn letter(mode: Mode) -> &'static [u8] {

@@ -31,7 +31,7 @@ fn review_with(marks: Marks) -> Review {
 }
 
 fn page(path: &str) -> Page {
-    Page::of_hunks(&RepoPath::parse(path).unwrap(), b"", &Hunks::parse(PART).unwrap())
+    Page::of_hunks(&change(path, 1), b"", &Hunks::parse(PART).unwrap())
 }
 
 /// Reads what the person is at.
@@ -132,9 +132,14 @@ fn hunks_that_read_alike_are_apart() {
 
 #[test]
 fn a_hunk_between_other_lines_is_another_hunk() {
-    let id = |part: &str| subjects::hunks(&RepoPath::parse("a").unwrap(), &Hunks::parse(part.as_bytes()).unwrap())[0];
+    let id = |part: &str| subjects::hunks(&change("a", 1), &Hunks::parse(part.as_bytes()).unwrap())[0];
     let seen = id("@@ -1,3 +1,4 @@\n in debug {\n+allow\n }\n end\n");
-    assert_eq!(id("@@ -9,3 +8,4 @@\n in debug {\n+allow\n }\n end\n"), seen, "it was moved with its lines");
+    assert_eq!(id("@@ -1,3 +8,4 @@\n in debug {\n+allow\n }\n end\n"), seen, "others before it add lines");
+    assert_ne!(
+        id("@@ -9,3 +8,4 @@\n in debug {\n+allow\n }\n end\n"),
+        seen,
+        "elsewhere, between lines that read alike"
+    );
     assert_ne!(id("@@ -1,3 +1,4 @@\n in release {\n+allow\n }\n end\n"), seen);
     assert_ne!(id("@@ -1,3 +1,4 @@\n in debug {\n }\n+allow\n end\n"), seen);
 }

@@ -7,10 +7,10 @@ use crate::support::{assert_told, document, tool};
 use isobox_tests::Project;
 use serde_json::json;
 
-const SIZE: (u16, u16) = (24, 80);
+pub(super) const SIZE: (u16, u16) = (24, 80);
 
 /// Types keys into a review, and waits for its end; what it said then.
-fn review(project: &Project, task: &str, keys: &[(&str, &str)]) -> String {
+pub(super) fn review(project: &Project, task: &str, keys: &[(&str, &str)]) -> String {
     let mut screen = Screen::start(project, &["review", task], SIZE);
     screen.wait_for("quit");
     for (typed, shows) in keys {
