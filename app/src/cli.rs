@@ -23,6 +23,7 @@ mod transfer;
 mod turn_flags;
 mod update;
 mod verify;
+mod verify_flags;
 mod workload;
 
 pub(crate) use act::{
@@ -58,6 +59,7 @@ pub(crate) use transfer::{ExportArguments, Format, ImportArguments, LayoutName, 
 pub(crate) use turn_flags::TurnFlags;
 pub(crate) use update::UpdateArguments;
 pub(crate) use verify::{SampleFlag, VerifyArguments};
+pub(crate) use verify_flags::VerifyFlags;
 pub(crate) use workload::{AttemptCommand, RunArguments, ToolArguments};
 
 use crate::output::console::Colour;
@@ -163,6 +165,7 @@ pub(crate) enum Command {
         isobox promote --except README.md @latest\n  \
         isobox promote --patch @latest\n  \
         isobox promote --reviewed @latest\n  \
+        isobox promote --verify-command 'make test' @latest\n  \
         isobox promote --yes .isobox/tasks/task-0123456789abcdef")]
     Promote(PromoteArguments),
     /// Review a task's changes in the terminal: accept, reject, mark and note, file by file and hunk by hunk

@@ -35,6 +35,7 @@ mod topics;
 mod transfer;
 mod trusted;
 mod update;
+mod verification;
 mod verify;
 mod workload;
 mod workspace;

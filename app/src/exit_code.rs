@@ -23,7 +23,7 @@ impl ExitCode {
     pub(crate) const TASK_NOT_FOUND: Self = Self(5);
     /// The Task Store is missing, locked, full or damaged.
     pub(crate) const STORE: Self = Self(6);
-    /// `run` and `tool`: isobox itself refused or failed, whatever the reason.
+    /// `run`, `tool` and a verification: isobox itself refused or failed, whatever the reason.
     pub(crate) const ISOBOX_FAILED: Self = Self(125);
     /// `run` and `tool`: the command is not executable.
     pub(crate) const NOT_EXECUTABLE: Self = Self(126);
@@ -77,7 +77,10 @@ pub(crate) const TABLE: [(&str, &str); 12] = [
     ("5", "task not found or ambiguous"),
     ("6", "task store missing, locked, full or damaged"),
     ("124", "run, tool: the workload ran into a limit of time: time, idle_time or cpu_time"),
-    ("125", "run, tool: isobox itself refused or failed before or around the workload, whatever the reason"),
+    (
+        "125",
+        "run, tool, promote --verify: isobox itself refused or failed before or around the workload, whatever the reason",
+    ),
     ("126", "run, tool: the command is not executable; wait: it could not be started"),
     ("127", "run, tool: the command was not found"),
     (

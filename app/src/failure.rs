@@ -24,6 +24,8 @@ pub(crate) enum FailureKind {
     TaskNotFound,
     /// The Task Store is missing, locked, full or damaged.
     Store,
+    /// There was no Sandbox to verify a result in, or isobox failed around it.
+    Verification,
 }
 
 impl FailureKind {
@@ -36,6 +38,7 @@ impl FailureKind {
             Self::PromotionRefused => ExitCode::PROMOTION_REFUSED,
             Self::TaskNotFound => ExitCode::TASK_NOT_FOUND,
             Self::Store => ExitCode::STORE,
+            Self::Verification => ExitCode::ISOBOX_FAILED,
         }
     }
 
@@ -48,6 +51,7 @@ impl FailureKind {
             Self::PromotionRefused => "promotion_refused",
             Self::TaskNotFound => "task_not_found",
             Self::Store => "store",
+            Self::Verification => "verification",
         }
     }
 }

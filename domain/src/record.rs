@@ -22,6 +22,8 @@ pub enum SandboxKind {
     Session,
     /// `isobox tool`: a single tool command of an outside agent.
     ToolCall,
+    /// `isobox promote --verify`: commands that verify what another attempt left. Nothing of its own is to be promoted.
+    Verification,
 }
 
 /// An argument of the Workload Command as it may be kept: secrets masked.

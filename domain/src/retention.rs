@@ -69,14 +69,24 @@ pub enum Keeps {
     Failed,
     /// It was promoted.
     Promoted,
+    /// It verified a record that stays.
+    Verifies,
     /// There is room for it.
     Room,
 }
 
 impl Keeps {
     /// Every reason, the strongest first.
-    pub const ALL: [Self; 7] =
-        [Self::Pinned, Self::Unpromoted, Self::Last, Self::Within, Self::Failed, Self::Promoted, Self::Room];
+    pub const ALL: [Self; 8] = [
+        Self::Pinned,
+        Self::Unpromoted,
+        Self::Last,
+        Self::Within,
+        Self::Failed,
+        Self::Promoted,
+        Self::Verifies,
+        Self::Room,
+    ];
 
     /// The name in output.
     pub const fn name(self) -> &'static str {
@@ -87,6 +97,7 @@ impl Keeps {
             Self::Within => "within",
             Self::Failed => "failed",
             Self::Promoted => "promoted",
+            Self::Verifies => "verifies",
             Self::Room => "room",
         }
     }
@@ -128,6 +139,13 @@ impl Judge {
         reason
     }
 
+    /// Takes the next record, one of a verification, into account, which is not judged by itself: it goes with the record
+    /// that it verified. Why it stays whatever becomes of that one.
+    pub fn set_aside(&mut self, candidate: &Candidate<'_>) -> Option<Keeps> {
+        self.kept_bytes = self.kept_bytes.saturating_add(candidate.bytes);
+        is_pinned(candidate.events).then_some(Keeps::Pinned)
+    }
+
     fn has_room(&self, bytes: u64) -> bool {
         self.retention.most_bytes.is_none_or(|most| self.kept_bytes.saturating_add(bytes) <= most)
     }
@@ -149,6 +167,8 @@ impl Judge {
             Keeps::Within => within_ms.is_some_and(|within| age_ms(candidate, self.now) <= within),
             Keeps::Failed => failed && candidate.record.outcome != Outcome::Success,
             Keeps::Promoted => promoted && is_promoted(candidate),
+            // Nothing that is judged by itself: see `set_aside`.
+            Keeps::Verifies => false,
             Keeps::Room => !self.retention.has_rules() && self.retention.most_bytes.is_some(),
         }
     }

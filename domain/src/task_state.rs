@@ -2,7 +2,7 @@
 
 use crate::event::{Event, EventKind, decision};
 use crate::outcome::Outcome;
-use crate::record::TaskRecord;
+use crate::record::{SandboxKind, TaskRecord};
 
 /// Where a Task Attempt stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub enum TaskState {
     Promoted,
     /// Its result was turned down, and not promoted since.
     Rejected,
+    /// It verified the result of another Task: there is nothing to decide about.
+    Verification,
 }
 
 /// How an attempt stands among those of its Task.
@@ -36,7 +38,7 @@ pub enum Standing {
 
 impl TaskState {
     /// Every state.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Running,
         Self::Interrupted,
         Self::Unreviewed,
@@ -45,11 +47,15 @@ impl TaskState {
         Self::PartlyPromoted,
         Self::Promoted,
         Self::Rejected,
+        Self::Verification,
     ];
 
     /// The state of a published record after these events, oldest first. The last decision counts before all else: what was
     /// decided stays so, whatever follows it.
     pub fn of(record: &TaskRecord, events: &[Event], standing: Standing) -> Self {
+        if record.kind == SandboxKind::Verification {
+            return Self::Verification;
+        }
         match (decision(events).map(|event| &event.kind), standing) {
             (Some(EventKind::Promoted(promoted)), _) if promoted.part.is_some() => Self::PartlyPromoted,
             (Some(EventKind::Promoted(_)), _) => Self::Promoted,
@@ -72,6 +78,7 @@ impl TaskState {
             Self::PartlyPromoted => "partial",
             Self::Promoted => "promoted",
             Self::Rejected => "rejected",
+            Self::Verification => "verification",
         }
     }
 }
@@ -120,6 +127,14 @@ mod tests {
             assert_eq!(TaskState::of(&unchanged(outcome), &[], Standing::Newest), state, "{outcome:?}");
         }
         assert_eq!(TaskState::of(&record(), &[], Standing::Newest), TaskState::Unreviewed);
+    }
+
+    #[test]
+    fn a_verification_waits_for_nobody_whatever_came_of_it() {
+        for outcome in [Outcome::Success, Outcome::WorkloadCommandExit, Outcome::Interruption] {
+            let record = TaskRecord { kind: SandboxKind::Verification, outcome, ..record() };
+            assert_eq!(TaskState::of(&record, &[], Standing::Newest), TaskState::Verification, "{outcome:?}");
+        }
     }
 
     #[test]

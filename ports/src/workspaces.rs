@@ -1,6 +1,6 @@
 //! Making Workspaces, reading what came of them, and removing them.
 
-use crate::{CaptureSink, Cause};
+use crate::{CaptureSink, Cause, ChangeLines, ObjectStore};
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::policy::WorkspaceKind;
 use isobox_domain::repo_path::RepoPath;
@@ -179,6 +179,7 @@ impl WorkspaceError {
 /// - What changed is captured byte for byte; what is not captured is a line that says why.
 /// - A snapshot is what the source's working tree has not committed: with it a Workspace has exactly its files, but for
 ///   those that Git ignores. What changes while it is read is refused, and so is what no Change Set can hold.
+/// - A snapshot can be made of lines that are given, too: with it a Workspace has what these make of the commit.
 /// - A Workspace with a snapshot is captured against the snapshot.
 /// - Disposing removes everything, whatever the modes inside; disposing twice is fine.
 /// - A killed creation is disposed from its state.
@@ -202,6 +203,16 @@ pub trait Workspaces: Send + Sync {
     /// Puts the uncommitted state of the source's working tree into a Workspace in form of a copy that was just created. HEAD
     /// must still be at its commit. What fails leaves a Workspace that is good for nothing but to be disposed.
     fn add_snapshot(&self, state: &[u8], request: &WorkspaceRequest<'_>) -> Result<(), WorkspaceError>;
+
+    /// Puts what `lines` make of the commit, with contents from `objects`, into a Workspace in form of a copy that was just
+    /// created, in place of the state of a working tree: its snapshot. At most 100,000 paths. What fails leaves a Workspace
+    /// that is good for nothing but to be disposed.
+    fn put_snapshot(
+        &self,
+        state: &[u8],
+        lines: ChangeLines<'_>,
+        objects: &dyn ObjectStore,
+    ) -> Result<(), WorkspaceError>;
 
     /// Hands over the snapshot that was put into a Workspace, whatever became of the Workspace since, in lines against the
     /// commit; no line where there is none.

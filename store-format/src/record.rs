@@ -25,11 +25,15 @@ const KIND: &str = "isobox.record";
 const WITH_SNAPSHOT: u64 = 2;
 /// The same of a record with a field that came after that.
 const EXTENDED: u64 = 3;
-/// The same of a record with a timeline of its output.
-const WITH_TIMELINE: u64 = 4;
+/// The same of a record with a timeline of its output, and of one of a verification.
+const NEWEST: u64 = 4;
 
-const SANDBOX_KINDS: Names<'_, SandboxKind> =
-    &[("session", SandboxKind::Session), ("tool_call", SandboxKind::ToolCall)];
+const SANDBOX_KINDS: Names<'_, SandboxKind> = &[
+    ("session", SandboxKind::Session),
+    ("tool_call", SandboxKind::ToolCall),
+    ("verification", SandboxKind::Verification),
+];
+
 /// The objects that a Task Record becomes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EncodedRecord {
@@ -170,7 +174,7 @@ fn decode_with(
 ) -> Result<(TaskRecord, ContentRef), DecodeError> {
     let mut decoder = Decoder::new(bytes)?;
     let mut map = decoder.map()?;
-    object::open_up_to(&mut map, KIND, WITH_TIMELINE)?;
+    object::open_up_to(&mut map, KIND, NEWEST)?;
     let (record, policy) = decode_fields(&mut map, policy_of)?;
     map.end()?;
     decoder.end()?;
@@ -218,7 +222,7 @@ fn decode_fields(
 
 fn schema_of(record: &TaskRecord) -> u64 {
     match () {
-        () if record.artifacts.timeline.is_some() => WITH_TIMELINE,
+        () if record.artifacts.timeline.is_some() || record.kind == SandboxKind::Verification => NEWEST,
         () if record.terminal.is_some() || !record.probes.is_empty() || !record.exceeded.is_empty() => EXTENDED,
         () if record.artifacts.host_copies.is_some() => EXTENDED,
         () if record.artifacts.source_snapshot.is_some() => WITH_SNAPSHOT,

@@ -64,7 +64,9 @@ fn records_keep_their_bytes() {
     let exceeded = ("record-exceeded", samples::record_with_exceeded());
     let copies = ("record-host-copies", samples::record_with_host_copies());
     let timeline = ("record-timeline", samples::record_with_timeline());
-    for (name, record) in [whole, bare, imported, snapshot, terminal, probes, exceeded, copies, timeline] {
+    let verification = ("record-verification", samples::record_of_verification());
+    let later = [exceeded, copies, timeline, verification];
+    for (name, record) in [whole, bare, imported, snapshot, terminal, probes].into_iter().chain(later) {
         let encoded = encode_record(&record).expect("encode");
         let policy = encode_policy(&record.policy).expect("encode");
         assert_eq!(encoded.policy_bytes, policy);

@@ -61,6 +61,7 @@ fn a_record_has_a_later_schema_with_what_came_later_and_only_then() {
         (samples::record_with_exceeded(), 3, 1),
         (samples::record_with_timeline(), 4, 1),
         (samples::record_with_timeline(), 4, 3),
+        (samples::record_of_verification(), 4, 2),
     ];
     let earlier = [
         (samples::record(), 1, 2),

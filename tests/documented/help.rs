@@ -23,7 +23,8 @@ const TRIED_ELSEWHERE: &str = "update";
 const ANYTHING: &str = "…";
 
 /// What stands in an example for something that only a real project has, and what this one has for it.
-const STAND_INS: [(&str, &str); 11] = [
+const STAND_INS: [(&str, &str); 12] = [
+    ("'make test'", "'test -s README.md'"),
     ("old/task-0123456789abcdef", "../scratch/old/$id"),
     ("import all.isobox", "import ../scratch/all.isobox"),
     ("--from all.isobox", "--from ../scratch/all.isobox"),

@@ -3,7 +3,7 @@
 import cbor
 from cbor import Damage, need
 
-SANDBOX_KINDS = ("session", "tool_call")
+SANDBOX_KINDS = ("session", "tool_call", "verification")
 OUTCOMES = ("success", "workload_command_exit", "preparation_failure", "launch_failure", "result_capture_failure",
             "interruption", "limit_exceeded")
 BACKENDS = ("host", "bubblewrap", "landlock")
@@ -202,7 +202,9 @@ RECORD = {
 
 def record(raw):
     value = load("isobox.record", RECORD, raw, (1, 2, 3, 4))
-    schema = 4 if 9 in value[16] else 3 if value.keys() & {24, 25, 26} or 8 in value[16] else 2 if 7 in value[16] else 1
+    is_newest = 9 in value[16] or value[4] == "verification"
+    is_extended = value.keys() & {24, 25, 26} or 8 in value[16]
+    schema = 4 if is_newest else 3 if is_extended else 2 if 7 in value[16] else 1
     need(value[1] == schema, "a record of the wrong schema")
     return value
 

@@ -140,6 +140,7 @@ const fn meaning(state: TaskState) -> &'static str {
         TaskState::PartlyPromoted => "A part of its result was promoted, and the rest waits",
         TaskState::Promoted => "Its result was promoted",
         TaskState::Rejected => "Its result was turned down",
+        TaskState::Verification => "It verified the result of another task: there is nothing to decide about",
     }
 }
 

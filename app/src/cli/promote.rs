@@ -1,6 +1,6 @@
 //! `isobox promote`.
 
-use super::Place;
+use super::{Place, VerifyFlags};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
@@ -56,6 +56,9 @@ pub(crate) struct PromoteArguments {
     /// Promote what the policy keeps out (`promotion.require`, `promotion.block`), and put REASON on record
     #[arg(long = "override", value_name = "REASON", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) override_reason: Option<String>,
+    /// Whether it is verified first.
+    #[command(flatten)]
+    pub(crate) verify: VerifyFlags,
     /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, a record directory, or an archive
     #[arg(value_name = "TASK")]
     pub(crate) task: OsString,

@@ -1,6 +1,6 @@
 //! `isobox review` and `isobox feedback`.
 
-use super::Place;
+use super::{Place, VerifyFlags};
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 
@@ -10,6 +10,9 @@ pub(crate) struct ReviewArguments {
     /// The project and the store.
     #[command(flatten)]
     pub(crate) place: Place,
+    /// Whether a promotion from there is verified first.
+    #[command(flatten)]
+    pub(crate) verify: VerifyFlags,
     /// The task: an id or a prefix of one, @latest, @latest~N, b3:DIGEST, or a record directory
     #[arg(value_name = "TASK")]
     pub(crate) task: OsString,

@@ -3,6 +3,7 @@
 use super::look::Named;
 use super::repo_paths;
 use super::trusted;
+use super::verification::Verification;
 use super::workload::finish_interrupted;
 use crate::cli::{ConflictStyle, Place, PromoteArguments};
 use crate::exit_code::ExitCode;
@@ -13,7 +14,7 @@ use crate::output::review::{Asking, StandardStreams, destination, target};
 use crate::output::stdout::{for_content, for_documents, unwritten};
 use crate::output::{lifecycle, text};
 use crate::use_case::import::Verdict;
-use crate::use_case::promote::{self, Gate, Goal, Promoted, PromotionRequest};
+use crate::use_case::promote::{self, Gate, Goal, Promoted, PromotionRequest, Verifier};
 use crate::use_case::review::Deciding;
 use crate::use_case::select::Selected;
 use crate::use_case::take_over::{pruned_at, take_over_one};
@@ -35,7 +36,9 @@ pub(super) fn promote(console: Console, arguments: &PromoteArguments) -> Result<
         true => Project::find(&Place { source: Some(host_path), records: arguments.place.records.clone() }),
         false => Project::at(&host_path, &named.store),
     };
-    let project = project.map_err(|failure| failure.with_hint("name the repository to promote into with --source"))?;
+    let project = project
+        .map_err(|failure| failure.with_hint("name the repository to promote into with --source"))?
+        .named_by(&arguments.place);
     if named.store.is_archive() && !arguments.dry_run {
         named = taken_over(console, arguments, &project, &named)?;
     }
@@ -51,12 +54,15 @@ pub(super) fn promote(console: Console, arguments: &PromoteArguments) -> Result<
         let mut chooser = Deciding { marks: named.store.reviews()?.load()? };
         request.wish.selection = promote::choose(&project.promote_ports(&named.store), &request, &mut chooser)?;
     }
+    let verification = Verification::of(console, (&arguments.verify, &arguments.place), &project, &named.store)?;
     let asking = if arguments.yes { Asking::AnsweredByFlag } else { Asking::Ask };
     let caveat = text::caveat(&request.record);
     let mut reviewer =
         StandardStreams { out: for_documents(), name: name.clone(), caveat, console, asking, working: None };
     let tell = |progress: crate::use_case::attempt::Progress<'_>| lifecycle::progress(console, progress);
-    let promoted = promote::promote(&project.promote_ports(&named.store), &request, &mut reviewer, &tell);
+    let verifier = verification.as_ref().map(|verification| verification as &dyn Verifier);
+    let ports = promote::Ports { verifier, ..project.promote_ports(&named.store) };
+    let promoted = promote::promote(&ports, &request, &mut reviewer, &tell);
     // Over, whatever came of it.
     reviewer.working = None;
     let promoted = promoted?;
@@ -88,7 +94,6 @@ fn request(
         gate: Gate {
             asked: trusted::gate(project)?,
             is_reviewed: arguments.reviewed,
-            is_verified: false,
             override_reason: arguments.override_reason.clone(),
         },
         message: message(&arguments.message),

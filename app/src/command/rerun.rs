@@ -76,6 +76,7 @@ pub(super) fn rerun(console: Console, arguments: &RerunArguments) -> Result<Exit
         uncommitted: uncommitted(arguments.allow_dirty),
         timekeeping: timekeeping(&arguments.telling),
         probing: probing(arguments.probe),
+        verifies: None,
     };
     console.line(&format!(
         "attempting {} once more: `isobox list{}` tells the attempts apart",
@@ -101,6 +102,10 @@ fn require_here(project: &Project) -> Result<(), Failure> {
 }
 
 fn command(record: &TaskRecord) -> Result<WorkloadCommand, Failure> {
+    if record.kind == SandboxKind::Verification {
+        let failure = Failure::new(FailureKind::General, "it verified the result of another task for its promotion");
+        return Err(failure.with_hint("verify that one again, with `isobox promote --verify`"));
+    }
     if is_imported(record) {
         let failure =
             Failure::new(FailureKind::General, "it was imported from another tool, under whose policy it ran");
@@ -125,7 +130,7 @@ fn policy(
     let flag = arguments.trust;
     let mut now = match record.kind {
         SandboxKind::ToolCall => tool_policy(console, project, flag)?,
-        SandboxKind::Session => session_policy(console, project, flag)?,
+        SandboxKind::Session | SandboxKind::Verification => session_policy(console, project, flag)?,
     };
     let mut policy = ProjectPolicy { sandbox: record.policy.asked.clone(), ..now.clone() };
     // To require more takes nothing away from what the earlier attempt could do.

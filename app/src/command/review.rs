@@ -177,6 +177,7 @@ fn promotion(arguments: &ReviewArguments, named: &Named) -> PromoteArguments {
         patch: false,
         reviewed: true,
         override_reason: None,
+        verify: arguments.verify.clone(),
         task: AttemptName { task: record.task, attempt: record.attempt }.to_string().into(),
     }
 }

@@ -108,7 +108,7 @@ fn command(arguments: Vec<OsString>) -> Result<WorkloadCommand, Failure> {
 }
 
 /// What is recorded of the command. One that leaves no room for the rest of its record is refused before it runs.
-fn recorded(project: &Project, command: &WorkloadCommand) -> Result<Vec<RecordedArgument>, Failure> {
+pub(super) fn recorded(project: &Project, command: &WorkloadCommand) -> Result<Vec<RecordedArgument>, Failure> {
     let recorded = project.masked(command.arguments())?;
     let length: usize = recorded.iter().map(RecordedArgument::recorded_length).sum();
     if length <= LONGEST_COMMAND {
@@ -294,6 +294,7 @@ fn execute(witness: Witness<'_>, project: &Project, wanted: Wanted) -> Result<Ex
         uncommitted,
         timekeeping,
         probing,
+        verifies: None,
     };
     perform(witness, project, &store, &request)
 }
@@ -318,7 +319,7 @@ pub(super) fn perform(
     witness: Witness<'_>,
     project: &Project,
     store: &Store,
-    request: &TaskRequest,
+    request: &TaskRequest<'_>,
 ) -> Result<ExitCode, Failure> {
     let done = perform_untimed(witness, project, store, request);
     if request.timekeeping == Timekeeping::Recorded {
@@ -331,7 +332,7 @@ fn perform_untimed(
     witness: Witness<'_>,
     project: &Project,
     store: &Store,
-    request: &TaskRequest,
+    request: &TaskRequest<'_>,
 ) -> Result<ExitCode, Failure> {
     let Witness { console, telling, laps } = witness;
     let caller = stdout::caller(request.kind)?;

@@ -20,11 +20,13 @@ pub(crate) fn progress(console: Console, progress: Progress<'_>) {
         Progress::Warning(sentence) => console.warning(sentence),
         Progress::TookAlong(record, summary) => {
             let paths = text::counted(summary.changed(), "path");
-            console.line(&format!(
-                "isobox task {}: with {paths} of the source that {} not committed",
-                record.task,
-                if summary.changed() == 1 { "is" } else { "are" }
-            ));
+            let what = match (record.kind, summary.changed()) {
+                (SandboxKind::Verification, 1) => "as the promotion would leave it",
+                (SandboxKind::Verification, _) => "as the promotion would leave them",
+                (_, 1) => "of the source that is not committed",
+                _ => "of the source that are not committed",
+            };
+            console.line(&format!("isobox task {}: with {paths} {what}", record.task));
         }
         Progress::Waiting { running } => console.line(&waiting(running)),
         Progress::Started(record) => {
@@ -54,6 +56,7 @@ const fn beginning(kind: SandboxKind) -> &'static str {
     match kind {
         SandboxKind::Session => "starting session",
         SandboxKind::ToolCall => "starting tool call",
+        SandboxKind::Verification => "starting verification",
     }
 }
 
@@ -80,7 +83,7 @@ fn policy(record: &TaskRecord) -> String {
 /// Tells how an attempt ended, and what to do next. `obstacle` stands in the way of a Promotion into the repository as it
 /// is now; `flags` name the place that the next command is about, each after a blank.
 pub(crate) fn ended(console: Console, attempted: &Attempted, obstacle: Option<&PromotionRefusal>, flags: &str) {
-    let Attempted { record, code } = attempted;
+    let Attempted { record, code, .. } = attempted;
     let task = record.task;
     let tell = |line: String| console.line(&format!("isobox task {task}: {line}"));
     if let (Some(detail), None) = (&record.outcome_detail, failure(record, flags)) {
@@ -124,6 +127,19 @@ pub(crate) fn ended(console: Console, attempted: &Attempted, obstacle: Option<&P
     } else if left_out > 0 {
         let paths = text::counted(left_out, "path");
         console.line(&format!("isobox task {task}: {paths} not captured, next: isobox diff --stat{flags} {task}"));
+    }
+}
+
+/// Tells how a verification ended.
+pub(crate) fn verified(console: Console, record: &TaskRecord) {
+    let task = record.task;
+    if let Some(detail) = &record.outcome_detail {
+        console.line(&format!("isobox task {task}: {}: {}", record.outcome.name(), Escaped(detail.as_bytes())));
+    }
+    console.line(&format!("isobox task {task}: completed {}", text::outcome(record)));
+    console.detail(&format!("isobox task {task}: {}", durations(record)));
+    if lost_command(record) {
+        console.line(NO_TOOLCHAIN);
     }
 }
 

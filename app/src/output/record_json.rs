@@ -117,6 +117,7 @@ pub(crate) const fn kind(kind: SandboxKind) -> &'static str {
     match kind {
         SandboxKind::Session => "session",
         SandboxKind::ToolCall => "tool_call",
+        SandboxKind::Verification => "verification",
     }
 }
 

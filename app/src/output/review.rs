@@ -60,6 +60,10 @@ impl<W: Write> Reviewer for StandardStreams<W> {
         changes::merged(&mut self.out, tally).map_err(unwritten)
     }
 
+    fn pause(&mut self) -> Result<(), Failure> {
+        self.out.flush().map_err(unwritten)
+    }
+
     fn confirm(&mut self, plan: &PromotionPlan) -> Result<Confirmation, Failure> {
         let confirmation = self.confirmation(plan)?;
         self.out.flush().map_err(unwritten)?;

@@ -9,7 +9,7 @@ use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::escape::Escaped;
 use isobox_domain::event::{Destination, Event, EventKind, Merged, Promoted};
 use isobox_domain::limit::LimitReport;
-use isobox_domain::record::{TaskRecord, WorkspaceFate};
+use isobox_domain::record::{SandboxKind, TaskRecord, WorkspaceFate};
 use std::io::{self, Write};
 
 /// The column in which values begin, and the one in which what is said of a control begins.
@@ -34,6 +34,9 @@ pub(crate) fn show(
     field("record", digest.to_string())?;
     field("command", text::command(&record.command))?;
     field("kind", record_json::kind(record.kind).to_owned())?;
+    if let (SandboxKind::Verification, Some(verified)) = (record.kind, record.parents.first()) {
+        field("verifies", verified.to_string())?;
+    }
     field("outcome", text::outcome(record).trim_start_matches("outcome=").to_owned())?;
     if let Some(detail) = &record.outcome_detail {
         field("", sentence(&Escaped(detail.as_bytes()).to_string()))?;
@@ -48,7 +51,11 @@ pub(crate) fn show(
     }
     field("source", source(record))?;
     if let Some(snapshot) = record.artifacts.source_snapshot {
-        field("", sentence(&format!("with what was not committed: {} ({})", totals(&snapshot.summary), snapshot.id)))?;
+        let what = match record.kind {
+            SandboxKind::Verification => "with what it verified",
+            SandboxKind::Session | SandboxKind::ToolCall => "with what was not committed",
+        };
+        field("", sentence(&format!("{what}: {} ({})", totals(&snapshot.summary), snapshot.id)))?;
     }
     field("workspace", workspace(record))?;
     field("changes", changes(record))?;

@@ -102,6 +102,12 @@ pub(crate) fn caller(kind: SandboxKind) -> Result<Caller, Failure> {
     Ok(Caller { stdin, stdout: for_content()?, stderr: for_error_content()?, terminal: None })
 }
 
+/// The caller's streams for a verification: its input is empty, and both outputs go to standard error, so that standard output
+/// stays the report of the Promotion.
+pub(crate) fn verification_caller() -> Result<Caller, Failure> {
+    Ok(Caller { stdin: None, stdout: for_error_content()?, stderr: for_error_content()?, terminal: None })
+}
+
 fn on_terminal() -> Result<Caller, Failure> {
     let failed = |error| Failure::new(FailureKind::General, "read from the terminal").because(error);
     let (terminal, keys) = SessionTerminal::open(unbuffered(io::stdin())?).map_err(failed)?;

@@ -3,7 +3,7 @@
 use isobox_domain::change::ChangeSummary;
 use isobox_domain::enforcement::Enforcement;
 use isobox_domain::outcome::{Exit, Outcome};
-use isobox_domain::record::{RecordedArgument, ShownCommand, TaskRecord, shown_word};
+use isobox_domain::record::{RecordedArgument, SandboxKind, ShownCommand, TaskRecord, shown_word};
 use isobox_domain::task_id::AttemptName;
 use isobox_domain::task_state::Standing;
 use isobox_domain::timestamp::Timestamp;
@@ -109,7 +109,9 @@ pub(crate) fn summary(record: &TaskRecord) -> Option<ChangeSummary> {
 
 /// Whether the result of `record` could be promoted, and has anything in it.
 pub(crate) fn is_reviewable(record: &TaskRecord) -> bool {
-    record.outcome.is_promotable() && summary(record).is_some_and(|summary| summary.changed() > 0)
+    record.kind != SandboxKind::Verification
+        && record.outcome.is_promotable()
+        && summary(record).is_some_and(|summary| summary.changed() > 0)
 }
 
 /// Whether and how a control was enforced: `enforced (its mechanism)`.

@@ -29,12 +29,14 @@ use crate::use_case::laps::Laps;
 use carry_out::Begun;
 use isobox_domain::change::ChangeSummary;
 use isobox_domain::command::WorkloadCommand;
+use isobox_domain::content::ContentId;
 use isobox_domain::policy::{ProjectPolicy, WorkspaceChoice};
 use isobox_domain::record::{RecordedArgument, SandboxKind, TaskRecord};
+use isobox_domain::source::WorkspaceSource;
 use isobox_domain::timings::Phase;
 use isobox_ports::{
-    Attempts, Clock, DependencyCaches, Exposed, ObjectStore, PrivateCopies, Prober, RecordLog, RuntimeBackend,
-    Stopwatch, TaskIds, TrustedRepository, Turns, Views, WorkspaceRequest, Workspaces,
+    Attempts, ChangeLines, Clock, DependencyCaches, Exposed, ObjectStore, PrivateCopies, Prober, RecordLog,
+    RuntimeBackend, Stopwatch, TaskIds, TrustedRepository, Turns, Views, WorkspaceRequest, Workspaces,
 };
 
 /// Free bytes that the Task Store must have before a workload is started: enough for a record, its patch and usual output.
@@ -45,6 +47,7 @@ pub(crate) const fn preflight_of(kind: SandboxKind) -> &'static str {
     match kind {
         SandboxKind::ToolCall => "isobox tool preflight",
         SandboxKind::Session => "isobox run preflight",
+        SandboxKind::Verification => "verification preflight",
     }
 }
 
@@ -70,9 +73,8 @@ pub(crate) struct Ports<'a> {
 }
 
 /// What is to be attempted.
-#[derive(Debug)]
-pub(crate) struct TaskRequest {
-    /// Session or tool call.
+pub(crate) struct TaskRequest<'a> {
+    /// Session, tool call or verification.
     pub(crate) kind: SandboxKind,
     /// What is executed, untouched.
     pub(crate) command: WorkloadCommand,
@@ -98,6 +100,26 @@ pub(crate) struct TaskRequest {
     pub(crate) timekeeping: Timekeeping,
     /// Whether its Sandbox is attacked from inside first.
     pub(crate) probing: Probing,
+    /// What a verification is of; `None` for all else.
+    pub(crate) verifies: Option<Verifies<'a>>,
+}
+
+/// What a verification is of: what would be in the trusted repository, or in a commit, after a Promotion.
+pub(crate) struct Verifies<'a> {
+    /// The record whose result it is.
+    pub(crate) record: ContentId,
+    /// The repository, with the commit that the lines are against.
+    pub(crate) source: WorkspaceSource,
+    /// What is different from that commit.
+    pub(crate) state: &'a dyn State,
+}
+
+/// Files that are not as a commit says.
+pub(crate) trait State {
+    /// What is different, in lines against the commit.
+    fn lines(&self) -> Result<ChangeLines<'_>, Failure>;
+    /// Where contents are.
+    fn objects(&self) -> &dyn ObjectStore;
 }
 
 /// Whether a Sandbox like that of an attempt is attacked from inside before the attempt begins.
@@ -114,7 +136,7 @@ pub(crate) enum Probing {
 pub(crate) enum Uncommitted {
     /// They are not in the Workspace; a Preflight Rule may refuse them.
     LeftOut,
-    /// They are: a Dirty Source Snapshot.
+    /// They are: a Dirty Source Snapshot. Of a verification, what it is of takes their place.
     TakenAlong,
 }
 
@@ -160,6 +182,8 @@ pub(crate) type Tell<'a> = &'a dyn Fn(Progress<'_>);
 pub(crate) struct Attempted {
     /// Its record, as published.
     pub(crate) record: TaskRecord,
+    /// Its digest.
+    pub(crate) digest: ContentId,
     /// The exit code to pass on.
     pub(crate) code: ExitCode,
 }
@@ -170,7 +194,7 @@ pub(crate) struct Attempted {
 /// the attempt and its Workspace stay for a later start to finish.
 pub(crate) fn attempt(
     ports: &Ports<'_>,
-    request: &TaskRequest,
+    request: &TaskRequest<'_>,
     caller: Caller,
     tell: Tell<'_>,
 ) -> Result<Attempted, Failure> {

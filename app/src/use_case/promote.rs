@@ -6,10 +6,12 @@ mod gate;
 mod meeting;
 mod pieces;
 mod planning;
+mod verifying;
 
 pub(crate) use choosing::{Answered, Chooser, InHunks, Taken, choose};
 pub(crate) use gate::Gate;
 pub(in crate::use_case) use pieces::splittable_part;
+pub(crate) use verifying::Verifier;
 
 use crate::failure::{Failure, one_line};
 use crate::output::text;
@@ -24,7 +26,7 @@ use isobox_domain::content::ContentId;
 use isobox_domain::event::Confirmation;
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::policy::ViewLimit;
-use isobox_domain::promotion::{Done, Extent, Overridden, PromotionPlan, Way, Wish};
+use isobox_domain::promotion::{Done, Extent, Overridden, PromotionPlan, PromotionRefusal, Way, Wish};
 use isobox_domain::record::TaskRecord;
 use isobox_domain::report::{Finding, PromotionReport};
 use isobox_domain::task_state::Standing;
@@ -35,6 +37,7 @@ use isobox_ports::{
 use meeting::Across;
 use pieces::Pieces;
 use planning::{Planned, plan, refusal};
+use verifying::Verified;
 
 /// Room for the event of a Promotion and the lane that it goes to, in bytes: an event takes less than 1 MiB.
 const EVENT_ROOM: u64 = 1 << 20;
@@ -50,6 +53,8 @@ pub(crate) struct Ports<'a> {
     pub(crate) views: &'a dyn Views,
     pub(crate) clock: &'a dyn Clock,
     pub(crate) open_records: OpenRecords<'a>,
+    /// Who verifies what would be promoted; `None` where nobody asked for it.
+    pub(crate) verifier: Option<&'a dyn Verifier>,
 }
 
 /// What is to be promoted, and how.
@@ -89,6 +94,8 @@ pub(crate) trait Reviewer {
     fn end(&mut self, report: &PromotionReport, extent: Extent) -> Result<(), Failure>;
     /// Shows how its paths meet what the repository changed since.
     fn merged(&mut self, tally: &MergeTally) -> Result<(), Failure>;
+    /// Hands over what was shown, before a verification shows its own.
+    fn pause(&mut self) -> Result<(), Failure>;
     /// Asks whether to go on; a refusal is a failure.
     fn confirm(&mut self, plan: &PromotionPlan) -> Result<Confirmation, Failure>;
 }
@@ -112,19 +119,28 @@ pub(crate) fn promote(
     let refused = |failure: Failure| {
         failure.while_doing(format!("cannot promote {}", text::attempt(&request.record, Standing::Newest)))
     };
-    let Planned { plan, extent, pieces } = plan(ports, request).map_err(refused)?;
-    let tally = rehearse(ports, request, &plan, &pieces).map_err(refused)?;
-    reviewer.begin(&plan)?;
-    let watch = tell_report(ports, request, (&plan, &pieces), extent, reviewer)?;
+    let planned = plan(ports, request).map_err(refused)?;
+    let Planned { plan, extent, pieces, .. } = &planned;
+    let tally = rehearse(ports, request, plan, pieces).map_err(refused)?;
+    reviewer.begin(plan)?;
+    let watch = tell_report(ports, request, (plan, pieces), *extent, reviewer)?;
     tally.iter().try_for_each(|tally| reviewer.merged(tally))?;
-    let overridden = watch.end(request).map_err(refused)?;
+    let overridden = watch.end(request, ports.verifier.is_some()).map_err(refused)?;
+    let verified = match ports.verifier {
+        None => None,
+        Some(verifier) => {
+            reviewer.pause()?;
+            Some(verifying::verify(ports, request, &planned, verifier).map_err(refused)?)
+        }
+    };
     if request.goal == Goal::Rehearse {
-        return Ok(Promoted::Rehearsed(plan));
+        return Ok(Promoted::Rehearsed(planned.plan));
     }
-    let confirmation = reviewer.confirm(&plan).map_err(refused)?;
-    let made = perform(ports, request, &plan, (confirmation, overridden), tell).map_err(refused)?;
+    let confirmation = reviewer.confirm(plan).map_err(refused)?;
+    let agreed = Agreed { confirmation, overridden, verified };
+    let made = perform(ports, request, plan, agreed, tell).map_err(refused)?;
     show_in_view(ports, request, tell);
-    Ok(Promoted::Performed(plan, made))
+    Ok(Promoted::Performed(planned.plan, made))
 }
 
 /// Shows what deserves a look, the most important first, and then the rest; what of it the policy keeps out.
@@ -184,19 +200,30 @@ fn begin<'a>(ports: &Ports<'a>) -> Result<Box<dyn Promotion + 'a>, Failure> {
     Ok(promotion)
 }
 
+/// What came before a Promotion that goes on.
+struct Agreed {
+    confirmation: Confirmation,
+    overridden: Option<Overridden>,
+    verified: Option<Verified>,
+}
+
 /// Takes the lock, looks at everything once more, writes, and records what was done.
 fn perform(
     ports: &Ports<'_>,
     request: &PromotionRequest,
     approved: &PromotionPlan,
-    (confirmation, overridden): (Confirmation, Option<Overridden>),
+    agreed: Agreed,
     tell: Tell<'_>,
 ) -> Result<Option<GitOid>, Failure> {
     let mut promotion = begin(ports)?;
     // What cannot be put on record is not done.
     ports.attempts.probe(EVENT_ROOM)?;
-    let Planned { plan: now, extent, pieces } = plan(ports, request)?;
+    let Planned { plan: now, extent, pieces, is_beside_uncommitted } = plan(ports, request)?;
     approved.confirm(&now).map_err(|why| refusal(why, request))?;
+    if agreed.verified.is_some_and(|verified| verified.is_beside_uncommitted != is_beside_uncommitted) {
+        let why = PromotionRefusal::PlanChanged { what: "what is not committed of the repository" };
+        return Err(refusal(why, request));
+    }
     let at = ports.clock.now();
     let route = route(request, &now);
     let objects = pieces.over(ports.objects);
@@ -208,8 +235,9 @@ fn perform(
             Some(promotion.commit(across.lines()?, across.objects(), &route, &text)?)
         }
     };
-    let done = Done { extent, made, merged: across.merged(), overridden, verified: None };
-    let event = now.event(confirmation, done, at);
+    let verified = agreed.verified.map(|verified| verified.record);
+    let done = Done { extent, made, merged: across.merged(), overridden: agreed.overridden, verified };
+    let event = now.event(agreed.confirmation, done, at);
     let receipt = Receipt { records_directory: request.records_directory.clone(), event: event.clone() }.encode()?;
     let landing = Landing { route: &route, made: made.as_ref(), head: Some(&now.commit) };
     promotion.apply(across.lines()?, across.objects(), landing, &receipt)?;

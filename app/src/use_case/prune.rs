@@ -6,7 +6,7 @@ use isobox_domain::change::ChangeLine;
 use isobox_domain::content::ContentId;
 use isobox_domain::event::{Event, EventKind};
 use isobox_domain::pruning::Swept;
-use isobox_domain::record::{RecordEntry, TaskRecord};
+use isobox_domain::record::{RecordEntry, SandboxKind, TaskRecord};
 use isobox_domain::retention::{Candidate, Judge, Keeps, Retention};
 use isobox_domain::task_id::TaskId;
 use isobox_domain::timestamp::Timestamp;
@@ -65,6 +65,7 @@ pub(crate) fn plan(
     let now = ports.clock.now();
     let mut met = Met::default();
     let (mut judge, mut plan, mut is_first) = (Judge::new(retention, now), Plan::default(), true);
+    let mut verifications = Vec::new();
     for entry in ports.records.list()? {
         let entry = entry.map_err(|error| cannot_judge(error.into()))?;
         if std::mem::take(&mut is_first) && clockwork == Clockwork::Doubted {
@@ -75,17 +76,67 @@ pub(crate) fn plan(
         };
         let bytes = if retention.most_bytes.is_some() { length(ports.objects, &found.record)? } else { 0 };
         let candidate = Candidate { entry: &entry, record: &found.record, events: &found.events, bytes };
-        match judge.judge(candidate) {
-            Some(keeps) => *plan.kept.entry(keeps).or_default() += 1,
-            None if plan.doomed.len() == MOST => plan.is_partial = true,
-            None => {
-                each(&found)?;
-                plan.doomed.push(Doomed { entry, newest: found.newest });
-                plan.doomed_bytes += bytes;
-            }
+        if found.record.kind == SandboxKind::Verification {
+            let kept = judge.set_aside(&candidate);
+            verifications.push(SetAside { entry, bytes, kept, of: found.record.parents.first().copied() });
+            continue;
+        }
+        let kept = judge.judge(candidate);
+        plan.add(kept, &found, (entry, bytes), each)?;
+    }
+    judge_verifications(ports, &mut plan, verifications, each)?;
+    Ok(plan)
+}
+
+/// A record of a verification, judged when it is known what becomes of the record that it verified.
+struct SetAside {
+    entry: RecordEntry,
+    bytes: u64,
+    /// Why it stays whatever becomes of that one.
+    kept: Option<Keeps>,
+    of: Option<ContentId>,
+}
+
+/// Keeps what verified a record that stays: the event of a Promotion can name it.
+fn judge_verifications(
+    ports: &Ports<'_>,
+    plan: &mut Plan,
+    verifications: Vec<SetAside>,
+    each: &mut dyn FnMut(&Listed) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let doomed: BTreeSet<ContentId> = plan.doomed.iter().map(|doomed| doomed.entry.record).collect();
+    for SetAside { entry, bytes, kept, of } in verifications {
+        let stays = |of: ContentId| -> Result<bool, StoreError> {
+            Ok(!doomed.contains(&of) && ports.records.load(&of)?.is_some())
+        };
+        let is_needed = of.map(stays).transpose().map_err(|error| cannot_judge(error.into()))?.unwrap_or(false);
+        let found = listed(ports.records, &entry, &mut Met::default()).map_err(|error| cannot_judge(error.into()))?;
+        if let Some(found) = found {
+            plan.add(kept.or(is_needed.then_some(Keeps::Verifies)), &found, (entry, bytes), each)?;
         }
     }
-    Ok(plan)
+    Ok(())
+}
+
+impl Plan {
+    fn add(
+        &mut self,
+        kept: Option<Keeps>,
+        found: &Listed,
+        (entry, bytes): (RecordEntry, u64),
+        each: &mut dyn FnMut(&Listed) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        match kept {
+            Some(keeps) => *self.kept.entry(keeps).or_default() += 1,
+            None if self.doomed.len() == MOST => self.is_partial = true,
+            None => {
+                each(found)?;
+                self.doomed.push(Doomed { entry, newest: found.newest });
+                self.doomed_bytes += bytes;
+            }
+        }
+        Ok(())
+    }
 }
 
 fn believe(retention: Retention, now: Timestamp, newest: Timestamp) -> Result<(), Failure> {

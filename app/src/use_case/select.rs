@@ -4,7 +4,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::output::text;
 use crate::use_case::nearest::nearest;
 use isobox_domain::content::ContentId;
-use isobox_domain::record::{RecordEntry, TaskRecord};
+use isobox_domain::record::{RecordEntry, SandboxKind, TaskRecord};
 use isobox_domain::task_id::{TaskId, TaskSelector};
 use isobox_ports::{Clock, RecordLog, StoreError};
 
@@ -93,13 +93,20 @@ fn latest(records: &dyn RecordLog, back: u32) -> Result<Option<ContentId>, Store
     let mut tasks: Vec<TaskId> = Vec::new();
     let mut is_next = |entry: &RecordEntry| {
         let is_another_attempt = tasks.contains(&entry.task);
-        if !is_another_attempt {
+        // Whoever says the latest means what they had done, not what was verified of it.
+        let is_next = !is_another_attempt && !is_of_verification(records, entry);
+        if is_next {
             tasks.push(entry.task);
         }
-        !is_another_attempt && tasks.len() > back as usize
+        is_next && tasks.len() > back as usize
     };
     let (found, damage) = scan(records, &mut is_next, 1)?;
     first_or_damage(found, damage)
+}
+
+/// What cannot be loaded is none: the damage is told of whatever is selected.
+fn is_of_verification(records: &dyn RecordLog, entry: &RecordEntry) -> bool {
+    matches!(records.load(&entry.record), Ok(Some(record)) if record.kind == SandboxKind::Verification)
 }
 
 // A record that is not found may be one that cannot be read: then the damage is the answer.

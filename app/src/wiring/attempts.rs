@@ -78,6 +78,7 @@ impl Project {
             views: store.views(),
             clock: clock(),
             open_records: &open_records,
+            verifier: None,
         }
     }
 

@@ -3,7 +3,8 @@
 use crate::output::console::Console;
 use crate::output::working::Working;
 use isobox_ports::{
-    CaptureSink, Headway, LaidOut, Workspace, WorkspaceError, WorkspaceMount, WorkspaceRequest, Workspaces,
+    CaptureSink, ChangeLines, Headway, LaidOut, ObjectStore, Workspace, WorkspaceError, WorkspaceMount,
+    WorkspaceRequest, Workspaces,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,6 +45,16 @@ impl Workspaces for ToldWorkspaces<'_> {
     fn add_snapshot(&self, state: &[u8], request: &WorkspaceRequest<'_>) -> Result<(), WorkspaceError> {
         let _working = Working::start(self.console, "taking along what is not committed");
         self.inner.add_snapshot(state, request)
+    }
+
+    fn put_snapshot(
+        &self,
+        state: &[u8],
+        lines: ChangeLines<'_>,
+        objects: &dyn ObjectStore,
+    ) -> Result<(), WorkspaceError> {
+        let _working = Working::start(self.console, "putting the changes into the workspace");
+        self.inner.put_snapshot(state, lines, objects)
     }
 
     fn snapshot(&self, state: &[u8], sink: &mut dyn CaptureSink) -> Result<(), WorkspaceError> {

@@ -32,6 +32,7 @@ mod promote_gate;
 mod promote_hunks;
 mod promote_parts;
 mod promote_three_way;
+mod promote_verify;
 mod prune;
 mod redaction;
 mod repair;

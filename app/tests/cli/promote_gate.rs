@@ -143,3 +143,17 @@ fn what_weighs_most_is_shown_first_and_content_is_looked_into() {
     assert!(at("A b ") < at("secret_content (high)") && at("secret_content (high)") < at("A build.sh"), "{shown}");
     assert!(at("A build.sh") < at("D README.md") && at("D README.md") < at("A a "), "{shown}");
 }
+
+#[test]
+fn a_verification_that_is_required_lets_in_what_it_succeeds_with() {
+    let project = project("promotion: {require: [verification]}\nverification: {commands: [test -f a]}\n");
+    let [bad, good] = ["b", "a"].map(|name| tool(&project, &format!("echo x > {name}")));
+    assert_kept_out(&project, &[], &good, &["has verification", "--verify"]);
+    assert_kept_out(&project, &["--verify"], &bad, &["verification"]);
+    let promoted = project.isobox(&["promote", "--yes", "--verify", &good]);
+    assert_eq!(promoted.code, 0, "{promoted:?}");
+    let shown = document(&project.isobox(&["show", "--json", &good]));
+    let verified = shown["promotion"]["verified_by"].as_str().expect("a record");
+    assert!(shown["promotion"]["overridden"].is_null());
+    assert_eq!(document(&project.isobox(&["show", "--json", verified]))["kind"], "verification");
+}

@@ -16,6 +16,9 @@ pub enum PromotionRefusal {
     /// The record was imported, and its result is a patch without a Change Set.
     #[error("the task was imported from another tool, whose results cannot be promoted")]
     Imported,
+    /// The record is one of a verification.
+    #[error("the task verified the result of another one, and has none of its own to promote")]
+    Verification,
     /// There is no changed path.
     #[error("there is nothing to promote: the task changed nothing that could be")]
     NothingToPromote,
@@ -177,6 +180,9 @@ impl PromotionRefusal {
                  left as a patch"
             ),
             Self::Imported => format!("review its patch with `isobox diff{task}`, and apply it with `git apply`"),
+            Self::Verification => {
+                format!("`isobox show{task}` names the record that it verified: that one can be promoted")
+            }
             Self::NothingToPromote => format!("`isobox diff --stat{task}` lists what was not captured, and why"),
             Self::OtherRepository { .. } => "name the right repository, or run the task again in this one".into(),
             Self::HeadMoved { .. } => format!(

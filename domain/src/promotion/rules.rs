@@ -5,10 +5,13 @@ use crate::change::ChangeSetRef;
 use crate::content::ContentId;
 use crate::escape::Escaped;
 use crate::event::{Event, EventKind, decision};
-use crate::record::TaskRecord;
+use crate::record::{SandboxKind, TaskRecord};
 use crate::source::{Cleanliness, SnapshotDifference, WorkspaceSource};
 
 pub(super) fn check_record(record: &TaskRecord) -> Result<ChangeSetRef, PromotionRefusal> {
+    if record.kind == SandboxKind::Verification {
+        return Err(PromotionRefusal::Verification);
+    }
     if !record.outcome.is_promotable() {
         return Err(PromotionRefusal::Outcome(record.outcome));
     }

@@ -1,14 +1,19 @@
 //! What every implementation of [`Workspaces`] keeps.
 
 use crate::fake::RecordingSink;
-use crate::{Workspace, WorkspaceError, WorkspaceForm, WorkspaceRequest, Workspaces};
-use isobox_domain::change::{Change, ChangeKind, ChangeLine, Mode, NotCapturedReason};
+use crate::{
+    ChangeLines, Content, ObjectStore, StoreError, Workspace, WorkspaceError, WorkspaceForm, WorkspaceRequest,
+    Workspaces,
+};
+use isobox_domain::change::{Change, ChangeKind, ChangeLine, ChangeSetRef, Mode, NotCapturedReason};
+use isobox_domain::content::ContentId;
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::source::WorkspaceSource;
 use libtest_mimic::{Failed, Trial};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Cursor;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -55,6 +60,7 @@ const CASES: &[(&str, Case)] = &[
     ("untouched_gives_no_line", untouched_gives_no_line),
     ("with_a_snapshot_it_has_the_files_of_the_working_tree_and_is_captured_against_them", snapshot_is_the_base),
     ("a_later_process_is_told_the_same_snapshot_whatever_became_of_the_workspace", snapshot_outlives_changes),
+    ("a_snapshot_can_be_made_of_given_lines_whatever_the_working_tree_holds", snapshot_is_given),
     ("a_clean_source_gives_no_snapshot", clean_gives_no_snapshot),
     ("what_changed_is_captured_byte_for_byte_in_path_order", changes_are_captured),
     ("what_is_not_captured_is_a_line_that_says_why", not_captured_says_why),
@@ -177,6 +183,38 @@ fn snapshot_outlives_changes(fixture: &dyn WorkspacesFixture) -> Result<(), Fail
     assert_eq!(capture(&*later, &workspace)?.paths(), [&b"README.md"[..], b"a/new"]);
     later.dispose(&workspace.state)?;
     nothing_is_left(fixture)
+}
+
+/// The contents that a capture staged.
+struct Staged(BTreeMap<ContentId, Vec<u8>>);
+
+impl ObjectStore for Staged {
+    fn open(&self, id: &ContentId) -> Result<Option<Content>, StoreError> {
+        Ok(self.0.get(id).map(|bytes| Box::new(Cursor::new(bytes.clone())) as Content))
+    }
+
+    fn changes(&self, _: &ChangeSetRef) -> Result<ChangeLines<'_>, StoreError> {
+        Ok(Box::new(std::iter::empty()))
+    }
+}
+
+fn snapshot_is_given(fixture: &dyn WorkspacesFixture) -> Result<(), Failed> {
+    // The source says what the lines are, and is something else by then.
+    let told = snapshot(fixture.workspaces(), &create_with_snapshot(fixture)?)?;
+    fixture.edit_source(b"README.md", Some(b"later\n"));
+    fixture.edit_source(b"a/new", None);
+    let workspace = create(fixture)?;
+    let lines = || Box::new(told.changes().cloned().map(|change| Ok(ChangeLine::Change(change)))) as ChangeLines<'_>;
+    fixture.workspaces().put_snapshot(&workspace.state, lines(), &Staged(told.contents.clone()))?;
+    let read = |path: &str| fs::read(root(&workspace).join(path));
+    assert_eq!((read("README.md")?, read("a/new")?), (b"not committed\r\n".to_vec(), b"\x00new".to_vec()));
+    assert!(!root(&workspace).join("data/empty").exists());
+    assert_is_the_snapshot(&snapshot(fixture.workspaces(), &workspace)?);
+    assert_eq!(capture(fixture.workspaces(), &workspace)?.lines, []);
+    let other = create(fixture)?;
+    let missing = fixture.workspaces().put_snapshot(&other.state, lines(), &Staged(BTreeMap::new()));
+    assert!(missing.is_err(), "a content that is not there is no empty file");
+    Ok(())
 }
 
 fn clean_gives_no_snapshot(fixture: &dyn WorkspacesFixture) -> Result<(), Failed> {

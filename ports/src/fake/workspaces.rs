@@ -1,7 +1,8 @@
 //! Workspaces of files that a test names.
 
 use crate::{
-    CaptureSink, Cause, LaidOut, Workspace, WorkspaceError, WorkspaceForm, WorkspaceMount, WorkspaceRequest, Workspaces,
+    CaptureSink, Cause, ChangeLines, LaidOut, ObjectStore, Workspace, WorkspaceError, WorkspaceForm, WorkspaceMount,
+    WorkspaceRequest, Workspaces,
 };
 use isobox_domain::change::{After, Before, Change, ChangeLine, Mode, NotCaptured, NotCapturedReason};
 use isobox_domain::content::{ContentId, ContentRef};
@@ -11,7 +12,7 @@ use isobox_domain::repo_path::RepoPath;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -148,6 +149,28 @@ impl Workspaces for DirectoryWorkspaces {
         Ok(())
     }
 
+    fn put_snapshot(
+        &self,
+        state: &[u8],
+        lines: ChangeLines<'_>,
+        objects: &dyn ObjectStore,
+    ) -> Result<(), WorkspaceError> {
+        let failed = |cause: Cause| failure("put the snapshot into the workspace", cause);
+        let mut files = self.files.clone();
+        for line in lines {
+            let ChangeLine::Change(Change { path, after, .. }) = line.map_err(failed)? else { continue };
+            files.remove(&path);
+            if let Some(After { mode, content, .. }) = after {
+                files.insert(path, (mode, content_of(objects, &content).map_err(failed)?));
+            }
+        }
+        let root = container(state).join("root");
+        let written = fs::remove_dir_all(&root).and_then(|()| Self::write(&files, &root));
+        written.map_err(|e| failure("put the snapshot into the workspace", e))?;
+        hold(&SNAPSHOTS).insert(state.to_vec(), files);
+        Ok(())
+    }
+
     fn snapshot(&self, state: &[u8], sink: &mut dyn CaptureSink) -> Result<(), WorkspaceError> {
         let changes = changes(&self.files, &self.began_with(state), sink);
         let changes = changes.map_err(|e| failure("read the snapshot", e))?;
@@ -242,6 +265,12 @@ fn before_of(mode: Mode, content: &[u8]) -> Before {
 fn after_of(mode: Mode, mut content: &[u8], sink: &mut dyn CaptureSink) -> Result<After, Cause> {
     let binary = content.iter().take(8000).any(|&byte| byte == 0);
     Ok(After { mode, content: sink.content(&mut content)?, binary })
+}
+
+fn content_of(objects: &dyn ObjectStore, content: &ContentRef) -> Result<Vec<u8>, Cause> {
+    let mut bytes = Vec::new();
+    objects.open(&content.id)?.ok_or("the content is not there")?.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn failure(operation: &str, source: impl Into<Cause>) -> WorkspaceError {

@@ -289,7 +289,7 @@ fn probe() -> impl Strategy<Value = ProbeResult> {
 }
 
 pub(crate) fn record() -> impl Strategy<Value = TaskRecord> {
-    let kind = select(vec![SandboxKind::Session, SandboxKind::ToolCall]);
+    let kind = select(vec![SandboxKind::Session, SandboxKind::ToolCall, SandboxKind::Verification]);
     let request = (any::<[u8; 8]>(), 1u32.., kind, time(), command(), source(), policy());
     let ending = (option::of(time()), time(), select(Outcome::ALL.to_vec()), option::of(text()), option::of(exit()));
     let terminal = (any::<u16>(), any::<u16>()).prop_map(|(columns, rows)| TerminalSize { columns, rows });

@@ -240,6 +240,11 @@ pub(crate) fn record_with_snapshot() -> TaskRecord {
     TaskRecord { artifacts: TaskArtifacts { source_snapshot, ..record().artifacts }, ..record() }
 }
 
+/// A record of commands that verified what another attempt left.
+pub(crate) fn record_of_verification() -> TaskRecord {
+    TaskRecord { kind: SandboxKind::Verification, attempt: 1, ..record_with_snapshot() }
+}
+
 /// A record of an attempt that changed copies of host files.
 pub(crate) fn record_with_host_copies() -> TaskRecord {
     let summary = ChangeSummary { added: 1, modified: 2, deleted: 0, not_captured: 3 };

@@ -30,8 +30,8 @@ use crate::capture::{self, MadeFrom};
 use crate::pristine::{Held, PristineCache, Unprepared, Wanted};
 use isobox_domain::policy::WorkspaceKind;
 use isobox_ports::{
-    CaptureSink, Cause, Headway, LaidOut, MemorySize, NotNow, Overlay, OverlayKind, Workspace, WorkspaceError,
-    WorkspaceForm, WorkspaceMount, WorkspaceRequest, Workspaces,
+    CaptureSink, Cause, ChangeLines, Headway, LaidOut, MemorySize, NotNow, ObjectStore, Overlay, OverlayKind,
+    Workspace, WorkspaceError, WorkspaceForm, WorkspaceMount, WorkspaceRequest, Workspaces,
 };
 use layout::{Layout, Over};
 use permitted::Permitted;
@@ -189,6 +189,15 @@ impl Workspaces for GixWorkspaces {
 
     fn add_snapshot(&self, state: &[u8], request: &WorkspaceRequest<'_>) -> Result<(), WorkspaceError> {
         capture::snapshot::take(&self.repository, &layout(state)?, &request.source.commit)
+    }
+
+    fn put_snapshot(
+        &self,
+        state: &[u8],
+        lines: ChangeLines<'_>,
+        objects: &dyn ObjectStore,
+    ) -> Result<(), WorkspaceError> {
+        capture::snapshot::give(&self.repository, &layout(state)?, lines, objects)
     }
 
     fn snapshot(&self, state: &[u8], sink: &mut dyn CaptureSink) -> Result<(), WorkspaceError> {

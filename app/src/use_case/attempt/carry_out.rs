@@ -53,7 +53,7 @@ pub(super) fn reserve(
 /// An attempt that is on disk, and nothing more yet.
 pub(super) struct Begun<'a> {
     pub(super) ports: &'a Ports<'a>,
-    pub(super) request: &'a TaskRequest,
+    pub(super) request: &'a TaskRequest<'a>,
     /// Everything that its Sandbox shows of the host.
     pub(super) exposed: &'a Exposed,
     pub(super) tell: Tell<'a>,
@@ -129,7 +129,7 @@ pub(super) fn carry_out(begun: Begun<'_>, backend: &dyn RuntimeBackend, caller: 
 }
 
 fn launch(
-    (request, exposed): (&TaskRequest, &Exposed),
+    (request, exposed): (&TaskRequest<'_>, &Exposed),
     backend: &dyn RuntimeBackend,
     (record, terminal): (&TaskRecord, Option<TerminalRequest>),
     mount: &WorkspaceMount,

@@ -37,7 +37,7 @@ pub(crate) fn choose<'a>(
 /// The form of the Workspace that was asked for, which `backend` has to be able to mount.
 pub(super) fn form(
     ports: &Ports<'_>,
-    request: &TaskRequest,
+    request: &TaskRequest<'_>,
     backend: &dyn RuntimeBackend,
     policy: &EffectivePolicy,
 ) -> Result<WorkspaceForm, Failure> {
@@ -61,7 +61,7 @@ pub(super) fn form(
 }
 
 /// Refuses a copy, for the reason `why`, where an overlay was named.
-pub(super) fn insist(request: &TaskRequest, why: Option<&str>) -> Result<(), Failure> {
+pub(super) fn insist(request: &TaskRequest<'_>, why: Option<&str>) -> Result<(), Failure> {
     match (request.workspace, why) {
         (WorkspaceChoice::Named(WorkspaceKind::Overlay), Some(why)) => {
             Err(no_overlay(why).while_doing(preflight_of(request.kind)))
@@ -125,7 +125,11 @@ fn refused(refusal: Refusal) -> Failure {
 }
 
 /// Looks at the Preflight Rules that are in force.
-pub(super) fn look_at_rules(ports: &Ports<'_>, request: &TaskRequest, source: &WorkspaceSource) -> Result<(), Failure> {
+pub(super) fn look_at_rules(
+    ports: &Ports<'_>,
+    request: &TaskRequest<'_>,
+    source: &WorkspaceSource,
+) -> Result<(), Failure> {
     for rule in &request.policy.preflight {
         match rule {
             PreflightRule::CleanSource if request.uncommitted == Uncommitted::TakenAlong => {}

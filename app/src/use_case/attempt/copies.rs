@@ -50,7 +50,7 @@ pub(super) fn are_wanted(exposed: &Exposed, record: &TaskRecord) -> bool {
 /// What is exposed, with copies in the place of what the workload may change. Their place is noted first, so that whoever
 /// ends the attempt removes them.
 pub(super) fn make<'a>(
-    (ports, request, exposed): (&Ports<'_>, &TaskRequest, &'a Exposed),
+    (ports, request, exposed): (&Ports<'_>, &TaskRequest<'_>, &'a Exposed),
     attempt: &mut dyn Attempt,
     record: &TaskRecord,
 ) -> Result<Cow<'a, Exposed>, Failure> {

@@ -1,6 +1,7 @@
 //! The record as it would be published if isobox were killed right after the attempt began.
 
 use super::{Ports, Retention, TaskRequest};
+use isobox_domain::content::ContentId;
 use isobox_domain::outcome::{Outcome, ResourceUsage};
 use isobox_domain::policy::EffectivePolicy;
 use isobox_domain::record::{OutputLoss, TaskArtifacts, TaskRecord, WorkspaceFate};
@@ -11,7 +12,7 @@ pub(crate) const KILLED: &str = "isobox ended before the attempt did; a later st
 
 pub(super) fn draft(
     ports: &Ports<'_>,
-    request: &TaskRequest,
+    request: &TaskRequest<'_>,
     source: WorkspaceSource,
     policy: EffectivePolicy,
 ) -> TaskRecord {
@@ -38,11 +39,17 @@ pub(super) fn draft(
         warnings: Vec::new(),
         tools: vec![("isobox".to_owned(), env!("CARGO_PKG_VERSION").to_owned())],
         salt: ports.task_ids.salt(),
-        parents: follows.map(|earlier| earlier.parent).into_iter().collect(),
+        parents: parent(request).into_iter().collect(),
         probes: Vec::new(),
         exceeded: Vec::new(),
         extensions: Vec::new(),
     }
+}
+
+/// The record that this one follows from: of an earlier attempt, or the one that is verified.
+fn parent(request: &TaskRequest<'_>) -> Option<ContentId> {
+    let follows = request.follows.as_ref().map(|earlier| earlier.parent);
+    follows.or_else(|| request.verifies.as_ref().map(|verified| verified.record))
 }
 
 // Where a retained Workspace lies is known only when it is retained.

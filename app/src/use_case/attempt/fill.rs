@@ -37,7 +37,7 @@ pub(super) struct Made {
 /// A Workspace that is to be filled at its place.
 pub(super) struct Filling<'a> {
     pub(super) ports: &'a Ports<'a>,
-    pub(super) request: &'a TaskRequest,
+    pub(super) request: &'a TaskRequest<'a>,
     pub(super) tell: Tell<'a>,
     pub(super) place: &'a [u8],
     pub(super) wanted: &'a WorkspaceRequest<'a>,

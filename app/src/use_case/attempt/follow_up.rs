@@ -32,11 +32,13 @@ pub(crate) enum Start {
 }
 
 /// What an attempt starts from.
-pub(super) fn source(ports: &Ports<'_>, request: &TaskRequest) -> Result<WorkspaceSource, Failure> {
+pub(super) fn source(ports: &Ports<'_>, request: &TaskRequest<'_>) -> Result<WorkspaceSource, Failure> {
     let head = ports.repository.source()?;
-    match &request.follows {
-        None => Ok(head),
-        Some(earlier) => follow(head, earlier),
+    match (&request.follows, &request.verifies) {
+        (None, None) => Ok(head),
+        // What is verified was made from what the repository held then, wherever HEAD is by now.
+        (None, Some(verified)) => Ok(verified.source.clone()),
+        (Some(earlier), _) => follow(head, earlier),
     }
 }
 

@@ -46,7 +46,7 @@ pub(super) fn form(ports: &Ports<'_>, backend: &dyn RuntimeBackend, policy: &mut
 /// What is exposed to the attempt, with the caches of its policy. They are its own as long as the second value is there.
 pub(super) fn lend(
     ports: &Ports<'_>,
-    request: &TaskRequest,
+    request: &TaskRequest<'_>,
     form: Option<CacheForm>,
 ) -> Result<(Exposed, Box<dyn Any>), Failure> {
     let mut exposed = request.exposed.clone();

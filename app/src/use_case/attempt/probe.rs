@@ -10,7 +10,7 @@ use isobox_ports::{Access, RuntimeBackend};
 /// does a Sandbox that cannot be attacked.
 pub(super) fn probe(
     ports: &Ports<'_>,
-    request: &TaskRequest,
+    request: &TaskRequest<'_>,
     backend: &dyn RuntimeBackend,
     effective: &EffectivePolicy,
 ) -> Result<Vec<ProbeResult>, Failure> {

@@ -32,7 +32,7 @@ pub(super) fn take_back(ports: &Ports<'_>, attempt: Box<dyn Attempt>, place: &[u
 /// Publishes `record`, then writes its View and removes or keeps the Workspace.
 pub(super) fn publish(
     ports: &Ports<'_>,
-    request: &TaskRequest,
+    request: &TaskRequest<'_>,
     attempt: Box<dyn Attempt>,
     mut record: TaskRecord,
     place: &[u8],
@@ -46,16 +46,17 @@ pub(super) fn publish(
         Ok((digest, attempt)) => Published { record: &record, digest, attempt, place },
         Err(error) => return Err(unpublished(Failure::from(error), &record, performed.workspace)),
     };
+    let digest = published.digest;
     ports.laps.end(Phase::Publish);
     finish(ports, request, published, tell);
     // Its last processes, which do nothing more, have ended meanwhile.
     drop(performed.sandbox);
     ports.laps.end(Phase::Dispose);
-    Ok(Attempted { record, code: performed.code })
+    Ok(Attempted { record, digest, code: performed.code })
 }
 
 // What comes from here on cannot be in what is published now.
-fn keep_timings(ports: &Ports<'_>, request: &TaskRequest, record: &mut TaskRecord) {
+fn keep_timings(ports: &Ports<'_>, request: &TaskRequest<'_>, record: &mut TaskRecord) {
     if request.timekeeping == Timekeeping::Recorded {
         let timings = ports.laps.timings().to_string().into_bytes();
         record.extensions.push((Timings::EXTENSION.to_owned(), timings));
@@ -72,7 +73,7 @@ struct Published<'a> {
 }
 
 /// Writes the View and removes the Workspace, at the same time: neither needs the other, and the caller waits for both.
-fn finish(ports: &Ports<'_>, request: &TaskRequest, published: Published<'_>, tell: Tell<'_>) {
+fn finish(ports: &Ports<'_>, request: &TaskRequest<'_>, published: Published<'_>, tell: Tell<'_>) {
     let Published { record, digest, attempt, place } = published;
     let (view, disposed) = std::thread::scope(|scope| {
         let disposed = scope.spawn(|| dispose((ports.workspaces, ports.copies), attempt, record, Some(place)));
@@ -89,7 +90,13 @@ fn finish(ports: &Ports<'_>, request: &TaskRequest, published: Published<'_>, te
 }
 
 // A Workspace is kept where the user asked for it, and where it alone holds what the workload did.
-fn settle_fate(ports: &Ports<'_>, request: &TaskRequest, record: &mut TaskRecord, place: &[u8], standing: &Standing) {
+fn settle_fate(
+    ports: &Ports<'_>,
+    request: &TaskRequest<'_>,
+    record: &mut TaskRecord,
+    place: &[u8],
+    standing: &Standing,
+) {
     match standing {
         Standing::Incomplete => {}
         Standing::Captured(_) if request.retention == Retention::Dispose => record.workspace = WorkspaceFate::Disposed,

@@ -8,10 +8,10 @@ use isobox_domain::change::ChangeSetRef;
 use isobox_domain::record::TaskRecord;
 use isobox_ports::{Attempt, WorkspaceError, WorkspaceRequest, Workspaces};
 
-/// Puts what is not committed of the source into the Workspace, and into the attempt.
+/// Puts what is not committed of the source, or what is verified, into the Workspace, and into the attempt.
 pub(super) fn take_along(
     ports: &Ports<'_>,
-    request: &TaskRequest,
+    request: &TaskRequest<'_>,
     attempt: &dyn Attempt,
     place: &[u8],
     wanted: &WorkspaceRequest<'_>,
@@ -23,7 +23,14 @@ pub(super) fn take_along(
         }
         error => Unmade::failed(error, Standing::Incomplete),
     };
-    ports.workspaces.add_snapshot(place, wanted).map_err(refused)?;
+    match &request.verifies {
+        None => ports.workspaces.add_snapshot(place, wanted).map_err(refused)?,
+        Some(verified) => {
+            let put = |lines| Ok(ports.workspaces.put_snapshot(place, lines, verified.state.objects())?);
+            let put: Result<(), Failure> = verified.state.lines().and_then(put);
+            put.map_err(|failure| Unmade::failed(failure, Standing::Incomplete))?;
+        }
+    }
     staged_snapshot(ports.workspaces, attempt, place).map_err(|failure| Unmade::failed(failure, Standing::Incomplete))
 }
 

@@ -27,7 +27,7 @@ type Begun = (Box<dyn Attempt>, TaskRecord);
 /// Begins an attempt under `effective`; with its draft. One that waited starts from where HEAD is when its turn has come.
 pub(super) fn begin(
     ports: &Ports<'_>,
-    request: &TaskRequest,
+    request: &TaskRequest<'_>,
     effective: &EffectivePolicy,
     tell: Tell<'_>,
 ) -> Result<Begun, Failure> {
@@ -64,7 +64,7 @@ pub(super) fn begin(
 
 fn begin_if(
     ports: &Ports<'_>,
-    request: &TaskRequest,
+    request: &TaskRequest<'_>,
     effective: &EffectivePolicy,
     has_room: &mut dyn FnMut(&Room<'_>) -> bool,
 ) -> Result<Option<Begun>, Failure> {
@@ -73,7 +73,7 @@ fn begin_if(
     Ok(begun.map(|attempt| (attempt, draft)))
 }
 
-fn draft_now(ports: &Ports<'_>, request: &TaskRequest, effective: &EffectivePolicy) -> Result<TaskRecord, Failure> {
+fn draft_now(ports: &Ports<'_>, request: &TaskRequest<'_>, effective: &EffectivePolicy) -> Result<TaskRecord, Failure> {
     let source = follow_up::source(ports, request)?;
     Ok(draft::draft(ports, request, source, effective.clone()))
 }

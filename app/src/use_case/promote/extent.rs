@@ -78,6 +78,20 @@ pub(super) fn expected_state<'a>(
     Ok(Some(Box::new(Overlay { below: snapshot.peekable(), above: brought.peekable() })))
 }
 
+/// What both make of the commit together: `before`, and what is brought across made on it. What comes to nothing is no line.
+pub(super) fn on<'a>(before: Option<ChangeLines<'a>>, across: ChangeLines<'a>) -> ChangeLines<'a> {
+    let Some(before) = before else { return across };
+    let both = Overlay { below: before.peekable(), above: across.peekable() };
+    Box::new(both.filter(|line| !matches!(line, Ok(ChangeLine::Change(change)) if comes_to_nothing(change))))
+}
+
+fn comes_to_nothing(change: &Change) -> bool {
+    match (&change.before, &change.after) {
+        (Some(before), Some(after)) => before.mode == after.mode && before.content == Some(after.content),
+        (before, after) => before.is_none() && after.is_none(),
+    }
+}
+
 /// Two Change Sets, the second made on the first, as one. Where both have a path, what was before the first is before both.
 struct Overlay<A: Iterator, B: Iterator> {
     below: Peekable<A>,

@@ -22,8 +22,6 @@ pub(crate) struct Gate {
     pub(crate) asked: PromotionGate,
     /// Whether nothing is brought across but what was accepted in a review.
     pub(crate) is_reviewed: bool,
-    /// Whether a verification comes before the Promotion, which refuses it unless it succeeds.
-    pub(crate) is_verified: bool,
     /// Why to promote whatever is asked for.
     pub(crate) override_reason: Option<String>,
 }
@@ -85,10 +83,16 @@ impl<'a> Watch<'a> {
         self.first.extend(told);
     }
 
-    /// What the Promotion is made in spite of, if that was wished, or why it is not made.
-    pub(super) fn end(self, request: &PromotionRequest) -> Result<Option<Overridden>, Failure> {
+    /// What the Promotion is made in spite of, if that was wished, or why it is not made. `is_verified` is whether a verification comes
+    /// first, which refuses it unless it succeeds.
+    pub(super) fn end(self, request: &PromotionRequest, is_verified: bool) -> Result<Option<Overridden>, Failure> {
+        let holds = |required: &PromotionRequirement| match required {
+            PromotionRequirement::Success => request.record.outcome == Outcome::Success,
+            PromotionRequirement::Review => self.gate.is_reviewed,
+            PromotionRequirement::Verification => is_verified,
+        };
         let require: Vec<PromotionRequirement> =
-            self.gate.asked.require().iter().copied().filter(|required| !self.holds(*required, request)).collect();
+            self.gate.asked.require().iter().copied().filter(|required| !holds(required)).collect();
         let block: Vec<BlockedRisk> =
             self.gate.asked.block().iter().copied().filter(|risk| self.hit.contains(risk)).collect();
         if require.is_empty() && block.is_empty() {
@@ -97,14 +101,6 @@ impl<'a> Watch<'a> {
         match &self.gate.override_reason {
             Some(reason) => Ok(Some(Overridden { reason: reason.clone(), require, block })),
             None => Err(self.refusal(request, require, block)),
-        }
-    }
-
-    fn holds(&self, required: PromotionRequirement, request: &PromotionRequest) -> bool {
-        match required {
-            PromotionRequirement::Success => request.record.outcome == Outcome::Success,
-            PromotionRequirement::Review => self.gate.is_reviewed,
-            PromotionRequirement::Verification => self.gate.is_verified,
         }
     }
 

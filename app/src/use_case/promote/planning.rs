@@ -7,7 +7,7 @@ use isobox_domain::content::ContentId;
 use isobox_domain::event::Event;
 use isobox_domain::git_oid::GitOid;
 use isobox_domain::promotion::{Candidate, Extent, Meeting, PromotionPlan, PromotionRefusal, TargetFacts};
-use isobox_domain::source::SnapshotDifference;
+use isobox_domain::source::{Cleanliness, SnapshotDifference};
 use isobox_ports::{ChangeLines, RepositoryError};
 
 /// A plan, and what it comes to.
@@ -15,6 +15,9 @@ pub(super) struct Planned {
     pub(super) plan: PromotionPlan,
     pub(super) extent: Extent,
     pub(super) pieces: Pieces,
+    /// Whether the working tree has, beside its commit, what is expected there: the Dirty Source Snapshot that the Task
+    /// started from, or what was promoted before.
+    pub(super) is_beside_uncommitted: bool,
 }
 
 /// Looks at the record and the repository, and changes nothing.
@@ -36,10 +39,11 @@ pub(super) fn plan(ports: &Ports<'_>, request: &PromotionRequest) -> Result<Plan
         true => extent::expected_state(ports.objects, snapshot, &change_set, (&chosen, &pieces))?,
         false => None,
     };
+    let is_beside_uncommitted = expected.is_some() && cleanliness != Cleanliness::Clean;
     let expected = expected.map(|lines| compare(ports, &source.commit, lines)).transpose()?.flatten();
     let target = TargetFacts { source, cleanliness, expected };
     let plan = PromotionPlan::make(&candidate, &target, &request.wish).map_err(|why| refusal(why, request))?;
-    Ok(Planned { plan, extent, pieces })
+    Ok(Planned { plan, extent, pieces, is_beside_uncommitted })
 }
 
 /// Where the repository is not in the state that `lines` make of `commit`.

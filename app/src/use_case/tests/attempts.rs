@@ -51,7 +51,7 @@ impl Write for Failing {
     }
 }
 
-pub(super) fn request() -> TaskRequest {
+pub(super) fn request() -> TaskRequest<'static> {
     TaskRequest {
         kind: SandboxKind::ToolCall,
         command: WorkloadCommand::parse(vec![b"make".to_vec()]).expect("a command"),
@@ -66,6 +66,7 @@ pub(super) fn request() -> TaskRequest {
         uncommitted: Uncommitted::LeftOut,
         timekeeping: Timekeeping::Forgotten,
         probing: Probing::NotAsked,
+        verifies: None,
     }
 }
 
@@ -77,12 +78,12 @@ pub(super) fn tried(world: &World) -> Result<Attempted, Failure> {
     tried_with(world, &request(), caller(io::sink()))
 }
 
-pub(super) fn tried_with(world: &World, request: &TaskRequest, caller: Caller) -> Result<Attempted, Failure> {
+pub(super) fn tried_with(world: &World, request: &TaskRequest<'_>, caller: Caller) -> Result<Attempted, Failure> {
     world.with_ports(|ports| attempt(ports, request, caller, &|progress| world.hear(progress)))
 }
 
 /// A request with something of the host that the workload may change.
-fn writing_request() -> TaskRequest {
+fn writing_request() -> TaskRequest<'static> {
     let home = PathBuf::from("/home/ana/state");
     let shown = Shown { source: home.clone(), places: vec![Place::At(home)], access: Access::ReadWrite };
     TaskRequest { exposed: Exposed { shown: vec![shown], ..Exposed::default() }, ..request() }
@@ -381,7 +382,7 @@ fn a_caller_in_a_directory_that_was_not_committed_is_told() {
     assert_nothing_is_left(&world);
 }
 
-fn limited(patience: Patience) -> TaskRequest {
+fn limited(patience: Patience) -> TaskRequest<'static> {
     let tasks = TaskLimit::parse("1").expect("a limit");
     TaskRequest { policy: ProjectPolicy { tasks, ..ProjectPolicy::default() }, patience, ..request() }
 }

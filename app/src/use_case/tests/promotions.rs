@@ -52,6 +52,10 @@ impl Reviewer for Person<'_> {
         Ok(())
     }
 
+    fn pause(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
     fn confirm(&mut self, _: &PromotionPlan) -> Result<Confirmation, Failure> {
         (self.meanwhile)();
         self.answer.map_err(|kind| Failure::new(kind, "no"))
@@ -103,6 +107,7 @@ fn promoted(world: &World, request: &PromotionRequest, person: &mut Person<'_>) 
         views: &world.store.inner,
         clock: &clock(),
         open_records: &open,
+        verifier: None,
     };
     promote(&ports, request, person, &|progress| world.hear(progress))
 }

@@ -65,6 +65,24 @@ fn a_promotion_follows_the_review_with_its_report_and_question() {
 }
 
 #[test]
+fn a_promotion_from_a_review_is_verified_between_its_report_and_its_question() {
+    let (project, task) = project();
+    let verify = "test -f src/greeting && ! test -e install.sh && echo verified";
+    let mut screen = Screen::start(&project, &["review", "--verify-command", verify, &task], SIZE);
+    screen.wait_for("quit");
+    screen.does("/greet\ry", "1 accepted");
+    screen.does("P", "Type yes to go on:");
+    screen.does("yes\r", "promoted ");
+    let (code, said) = screen.ends();
+    assert_eq!(code, Some(0), "{said}");
+    let steps =
+        ["A src/greeting", "starting verification", "\nverified", "completed outcome=success", "Type yes to go on:"];
+    let at: Vec<_> =
+        steps.iter().map(|step| said.find(step).unwrap_or_else(|| panic!("no `{step}` in {said}"))).collect();
+    assert!(at.is_sorted(), "{said}");
+}
+
+#[test]
 fn what_was_decided_is_there_again_for_a_later_task_with_the_same_change() {
     let (project, task) = project();
     review(&project, &task, &[("n", "1 rejected"), ("\ryenot six\rn", "hunk 3/3"), ("\t/greet\ry", "1 accepted")]);

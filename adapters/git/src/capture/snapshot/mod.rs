@@ -4,6 +4,7 @@
 //! The working tree is read as a Workspace is: beneath its root, through no link, and what changes meanwhile is refused.
 
 mod compare;
+mod give;
 mod kept;
 mod put;
 mod stat;
@@ -12,6 +13,7 @@ mod tell;
 mod uncommitted;
 
 pub(crate) use compare::compare;
+pub(crate) use give::give;
 pub(crate) use take::take;
 pub(crate) use tell::tell;
 

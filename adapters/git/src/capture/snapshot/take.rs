@@ -38,7 +38,8 @@ pub(crate) fn take(repository: &GixRepository, layout: &Layout, commit: &GitOid)
     put_in(layout, &snapshot, &lines).map_err(|e| failure("put what is not committed into the workspace", e))
 }
 
-fn put_in(layout: &Layout, snapshot: &Path, lines: &[Line]) -> io::Result<()> {
+/// Writes `lines`, whose content is kept in `snapshot`, over the files of the commit.
+pub(super) fn put_in(layout: &Layout, snapshot: &Path, lines: &[Line]) -> io::Result<()> {
     let copy = layout.copy();
     let made = put::put(&copy.root, &copy.stat_cache, snapshot, lines)?;
     stat::replace(&copy.stat_cache, snapshot, lines, &made)?;
