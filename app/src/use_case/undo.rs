@@ -86,9 +86,15 @@ fn check_head(ports: &Ports<'_>, promoted: &Promoted) -> Result<(), Failure> {
         _ => promoted.commit,
     };
     let is_there = source.commit == expected && source.branch == promoted.branch;
+    if is_there {
+        return Ok(());
+    }
+    if source.commit == expected {
+        let failure = refused("another branch is checked out than the one that was promoted into");
+        return Err(failure.with_hint("check that branch out, then undo"));
+    }
     let message = format!("HEAD is at {}, and the promotion left it at {}", source.commit.short(), expected.short());
-    let hint = "what was committed since is undone with `git revert`";
-    is_there.then_some(()).ok_or_else(|| refused(&message).with_hint(hint))
+    Err(refused(&message).with_hint("what was committed since is undone with `git revert`"))
 }
 
 fn refused(message: &str) -> Failure {

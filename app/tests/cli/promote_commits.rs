@@ -76,7 +76,10 @@ fn what_stands_in_the_way_of_a_commit_is_told_and_nothing_is_changed() {
         assert_told(&promote(&project, way, &task), 4, &["user.email"]);
     }
     project.git(&["config", "user.email", "ana@example.org"]);
-    assert_told(&promote(&project, &["--branch", "a..b"], &task), 4, &["no name for a branch"]);
+    for name in ["a..b", "HEAD", "-x"] {
+        let flag = format!("--branch={name}");
+        assert_told(&promote(&project, &[&flag], &task), 4, &["no name for a branch"]);
+    }
     assert_told(&promote(&project, &["-m", "lost"], &task), 2, &["--commit"]);
     assert_told(&promote(&project, &["--commit", "--branch", "x"], &task), 2, &["cannot be used with"]);
     project.write("README.md", "mine\n");

@@ -121,3 +121,13 @@ fn a_branch_that_somebody_uses_is_left_alone() {
     assert_eq!(at(&project), project.git(&["rev-parse", "HEAD"]));
     assert!(!project.repository().join(".git/refs/heads/try/it.lock").exists());
 }
+
+#[test]
+fn on_another_branch_at_the_same_commit_it_is_the_branch_that_is_told() {
+    let (project, task) = project();
+    assert_eq!(project.isobox(&["promote", "--yes", "--commit", &task]).code, 0);
+    project.git(&["checkout", "-q", "-b", "other"]);
+    assert_told(&project.isobox(&["undo"]), 4, &["another branch is checked out", "check that branch out"]);
+    project.git(&["checkout", "-q", "main"]);
+    assert_eq!(project.isobox(&["undo"]).code, 0);
+}

@@ -150,7 +150,10 @@ fn is_checked_out(git: &gix::Repository, name: &[u8]) -> Result<bool, isobox_por
 pub(super) fn check_free(git: &gix::Repository, name: &[u8]) -> Result<(), ApplyError> {
     let shown = Escaped(name.strip_prefix(BRANCHES).unwrap_or(name));
     let refuse = |why: &str| Err(refused(format!("branch {shown} cannot be made: {why}"), "choose another name"));
-    if gix::validate::reference::name(name.as_bstr()).is_err() || !name.starts_with(BRANCHES) {
+    // As a reference `HEAD` and `-x` would do; as branches, Git takes them for something else.
+    let is_mistaken = |short: &[u8]| short == b"HEAD" || short.starts_with(b"-");
+    let is_for_branch = name.strip_prefix(BRANCHES).is_some_and(|short| !is_mistaken(short));
+    if gix::validate::reference::name(name.as_bstr()).is_err() || !is_for_branch {
         return refuse("it is no name for a branch");
     }
     let above = name.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| &name[..at]).skip(2);
