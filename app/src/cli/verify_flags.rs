@@ -11,7 +11,7 @@ pub(crate) struct VerifyFlags {
     /// nothing is promoted
     #[arg(long)]
     pub(crate) verify: bool,
-    /// The same with this command, as `sh -c` takes it, in place of the policy's (repeatable)
+    /// The same with this command, as `sh -c` takes it: in place of the policy's, with --verify after them (repeatable)
     #[arg(long, value_name = "COMMAND")]
     pub(crate) verify_command: Vec<OsString>,
     /// Whether the policy that says how is trusted.

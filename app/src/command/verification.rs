@@ -36,6 +36,8 @@ pub(super) struct Verification<'a> {
     command: WorkloadCommand,
     /// The same as it may be kept.
     recorded: Vec<RecordedArgument>,
+    /// Whether every command of the policy is among them.
+    is_of_policy: bool,
     /// What names the store in a further command, each flag after a blank.
     flags: String,
 }
@@ -59,16 +61,21 @@ impl<'a> Verification<'a> {
             ));
         }
         let mut policy = session_policy(console, project, flags.trust)?;
+        let is_of_policy = flags.verify || policy.verification.is_empty();
         let command = command(commands(flags, &policy, project)?)?;
         let recorded = recorded(project, &command)?;
         let exposed = project.exposed(&mut policy.sandbox, &[])?;
         tell_of_unsafe(console, &policy.sandbox);
         project.create_workspaces_root()?;
-        Ok(Some(Self { console, project, store, policy, exposed, command, recorded, flags: place.flags() }))
+        Ok(Some(Self { console, project, store, policy, exposed, command, recorded, is_of_policy, flags: place.flags() }))
     }
 }
 
 impl Verifier for Verification<'_> {
+    fn is_of_policy(&self) -> bool {
+        self.is_of_policy
+    }
+
     fn verify(&self, result: Verifies<'_>) -> Result<ContentId, Failure> {
         let Self { console, project, store, .. } = *self;
         let laps = Laps::start(stopwatch());
@@ -124,17 +131,15 @@ fn around(failure: Failure) -> Failure {
     }
 }
 
-/// The commands that were typed, else those of the policy.
+/// The commands of the policy, if `--verify` or nothing else asks for them, and those that were typed.
 fn commands(flags: &VerifyFlags, policy: &ProjectPolicy, project: &Project) -> Result<Vec<Vec<u8>>, Failure> {
     let typed: Vec<Vec<u8>> = flags.verify_command.iter().map(|command| command.as_bytes().to_vec()).collect();
     if typed.iter().any(|command| command.trim_ascii().is_empty()) {
         return Err(Failure::new(FailureKind::Usage, "a command of --verify-command is empty")
             .with_hint("type one as `sh -c` takes it, for example: --verify-command 'make test'"));
     }
-    let commands = match typed.is_empty() {
-        true => policy.verification.iter().map(|command| command.clone().into_bytes()).collect(),
-        false => typed,
-    };
+    let of_policy = policy.verification.iter().filter(|_| flags.verify).map(|command| command.clone().into_bytes());
+    let commands: Vec<Vec<u8>> = of_policy.chain(typed).collect();
     if commands.is_empty() {
         let message =
             format!("there is nothing to verify with: `verification.commands` is not set in {}", project.policy_path());

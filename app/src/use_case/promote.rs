@@ -125,7 +125,8 @@ pub(crate) fn promote(
     reviewer.begin(plan)?;
     let watch = tell_report(ports, request, (plan, pieces), *extent, reviewer)?;
     tally.iter().try_for_each(|tally| reviewer.merged(tally))?;
-    let overridden = watch.end(request, ports.verifier.is_some()).map_err(refused)?;
+    let is_verified = ports.verifier.is_some_and(Verifier::is_of_policy);
+    let overridden = watch.end(request, is_verified).map_err(refused)?;
     let verified = match ports.verifier {
         None => None,
         Some(verifier) => {

@@ -150,6 +150,8 @@ fn a_verification_that_is_required_lets_in_what_it_succeeds_with() {
     let [bad, good] = ["b", "a"].map(|name| tool(&project, &format!("echo x > {name}")));
     assert_kept_out(&project, &[], &good, &["has verification", "--verify"]);
     assert_kept_out(&project, &["--verify"], &bad, &["verification"]);
+    assert_kept_out(&project, &["--verify-command", "true"], &bad, &["has verification", "pass --verify"]);
+    assert_kept_out(&project, &["--verify", "--verify-command", "true"], &bad, &["did not succeed"]);
     let promoted = project.isobox(&["promote", "--yes", "--verify", &good]);
     assert_eq!(promoted.code, 0, "{promoted:?}");
     let shown = document(&project.isobox(&["show", "--json", &good]));

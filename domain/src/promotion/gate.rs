@@ -31,7 +31,7 @@ impl PromotionRequirement {
         match self {
             Self::Success => "the command of the task did not succeed",
             Self::Review => "it is not limited to what was accepted in a review: pass --reviewed",
-            Self::Verification => "no verification succeeded: pass --verify",
+            Self::Verification => "what the policy verifies with is not run first: pass --verify",
         }
     }
 }

@@ -83,8 +83,8 @@ impl<'a> Watch<'a> {
         self.first.extend(told);
     }
 
-    /// What the Promotion is made in spite of, if that was wished, or why it is not made. `is_verified` is whether a verification comes
-    /// first, which refuses it unless it succeeds.
+    /// What the Promotion is made in spite of, if that was wished, or why it is not made. `is_verified` is whether a verification with
+    /// what the policy says comes first, which refuses it unless it succeeds.
     pub(super) fn end(self, request: &PromotionRequest, is_verified: bool) -> Result<Option<Overridden>, Failure> {
         let holds = |required: &PromotionRequirement| match required {
             PromotionRequirement::Success => request.record.outcome == Outcome::Success,

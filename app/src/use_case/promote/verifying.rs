@@ -13,6 +13,9 @@ use isobox_ports::{ChangeLines, ObjectStore};
 
 /// Verifies what a Promotion would bring about.
 pub(crate) trait Verifier {
+    /// Whether it does all that the policy has a result verified with.
+    fn is_of_policy(&self) -> bool;
+
     /// The digest of the record of a verification that succeeded; anything else is a failure.
     fn verify(&self, result: Verifies<'_>) -> Result<ContentId, Failure>;
 }
