@@ -11,7 +11,7 @@ use crate::output::text;
 use crate::use_case::open_tasks::{self, Meant};
 use crate::use_case::reject::{self, Rejected};
 use crate::use_case::select::{self, Selected};
-use crate::use_case::undo;
+use crate::use_case::{settle, undo};
 use crate::wiring::{Project, Store, clock};
 use isobox_domain::archive_name::ArchiveName;
 use isobox_domain::escape::Escaped;
@@ -60,6 +60,13 @@ fn reject(console: Console, arguments: &RejectArguments) -> Result<ExitCode, Fai
 fn undo(console: Console, arguments: &UndoArguments) -> Result<ExitCode, Failure> {
     let place = Place { source: arguments.source.clone(), records: None };
     let project = Project::find(&place)?;
+    // What a killed process left half done is nothing that was promoted.
+    if project.has_unfinished_promotion() {
+        settle::settle(&project.settle_ports())?;
+        if !project.has_unfinished_promotion() {
+            console.line("a promotion that was interrupted is settled: the repository has all of it or nothing");
+        }
+    }
     let undone = undo::undo(&project.settle_ports(), clock())?;
     undone.warning.iter().for_each(|warning| console.warning(warning));
     let views = trusted::views(&project);

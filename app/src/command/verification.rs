@@ -67,7 +67,17 @@ impl<'a> Verification<'a> {
         let exposed = project.exposed(&mut policy.sandbox, &[])?;
         tell_of_unsafe(console, &policy.sandbox);
         project.create_workspaces_root()?;
-        Ok(Some(Self { console, project, store, policy, exposed, command, recorded, is_of_policy, flags: place.flags() }))
+        Ok(Some(Self {
+            console,
+            project,
+            store,
+            policy,
+            exposed,
+            command,
+            recorded,
+            is_of_policy,
+            flags: place.flags(),
+        }))
     }
 }
 

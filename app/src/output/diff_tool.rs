@@ -87,7 +87,14 @@ impl PatchReadingTool {
 
 impl Write for PatchReadingTool {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.stdin.as_mut().map_or(Ok(bytes.len()), |stdin| stdin.write(bytes))
+        match self.stdin.as_mut().map_or(Ok(bytes.len()), |stdin| stdin.write(bytes)) {
+            // It reads no more: how it ended says whether that is as it should be.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.stdin = None;
+                Ok(bytes.len())
+            }
+            written => written,
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {

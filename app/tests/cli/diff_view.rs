@@ -245,3 +245,14 @@ fn another_program_can_compare_each_file_as_it_was_and_as_it_is() {
     let git = with_program(&project, "git", script, &["diff", "--tool=git", &task, "gone"]);
     assert_eq!(git.stdout, "difftool --no-index --no-prompt -- before/gone /dev/null\n", "{git:?}");
 }
+
+#[test]
+fn a_program_that_does_not_read_to_the_end_says_how_it_ended() {
+    let project = renamed_project();
+    // More than a pipe holds.
+    let task = tool(&project, "seq 1 100000 > numbers");
+    for (script, code) in [("exec 0<&-; sleep 0.1; exit 3", 1), ("head -1 > /dev/null", 0)] {
+        let shown = with_program(&project, "delta", script, &["diff", "--tool=delta", &task]);
+        assert_eq!(shown.code, code, "{script}: {shown:?}");
+    }
+}

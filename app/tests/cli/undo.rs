@@ -131,3 +131,25 @@ fn on_another_branch_at_the_same_commit_it_is_the_branch_that_is_told() {
     project.git(&["checkout", "-q", "main"]);
     assert_eq!(project.isobox(&["undo"]).code, 0);
 }
+
+/// Promotes, and is killed at its `number`th rename; whether it was.
+fn killed_at_rename(project: &Project, task: &str, number: u32) -> bool {
+    let mut command = project.command("strace");
+    let inject = format!("inject=rename,renameat,renameat2:signal=KILL:when={number}");
+    command.args(["-f", "-o", "/dev/null", "-e", "trace=rename,renameat,renameat2", "-e", &inject]);
+    command.arg(isobox_tests::isobox_program()).args(["promote", "--yes", task]);
+    !command.output().expect("run strace").status.success()
+}
+
+#[test]
+fn what_a_killed_promotion_left_half_done_is_settled_and_told() {
+    let (project, task) = project();
+    let settled = (1..=40).find_map(|number| {
+        assert!(killed_at_rename(&project, &task, number), "no promotion was left half done");
+        let undone = project.isobox(&["undo"]);
+        undone.stderr.contains("a promotion that was interrupted is settled").then_some(undone)
+    });
+    let settled = settled.expect("a promotion that was left half done");
+    assert!(settled.code == 0 || settled.code == 4, "{settled:?}");
+    assert_eq!(project.git(&["status", "--porcelain"]), "");
+}
