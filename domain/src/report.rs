@@ -167,6 +167,9 @@ fn change_findings(change: &Change, link_target: Option<&[u8]>) -> Vec<Finding> 
     if change.after.is_none() && names::is_test(&change.path) {
         findings.push(Finding::noted(RiskCategory::TestRemoved, "the whole file is no more"));
     }
+    if change.after.is_none() && names::is_licence(&change.path) {
+        findings.push(Finding::noted(RiskCategory::LicenceRemoved, "the whole file is no more"));
+    }
     findings.extend(executable_finding(change));
     findings.extend(mode_finding(change));
     findings.extend(submodule_finding(change));

@@ -44,7 +44,7 @@ fn what_is_required_and_not_enforced_starts_nothing(case: &Case) {
     with_policy(project, "runtime_backend: auto", "runtime_backend: host");
     let tool = project.isobox(&["tool", "--require", "ipc,network", "--", "touch", touch]);
     assert_eq!(tool.code, 125, "{tool:?}");
-    with_policy(project, "require: []", "require: [filesystem]");
+    with_policy(project, "\nrequire: []", "\nrequire: [filesystem]");
     let tool = project.isobox(&["tool", "--", "touch", touch]);
     assert!(tool.code == 125 && tool.stderr.contains("`filesystem` is not enforced"), "{tool:?}");
     assert!(!mark.exists());
@@ -64,7 +64,7 @@ fn a_program_is_told_what_is_not_enforced_and_why(case: &Case) {
 }
 
 fn what_is_required_and_enforced_is_on_record(case: &Case) {
-    with_policy(&case.project, "require: []", "require: [network]");
+    with_policy(&case.project, "\nrequire: []", "\nrequire: [network]");
     let tool = case.project.isobox(&["tool", "--require", "syscalls", "--", "true"]);
     assert_eq!(tool.code, 0, "{tool:?}");
     let policy = &case.record()["effective_policy"];

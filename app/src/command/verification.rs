@@ -128,8 +128,9 @@ impl Verification<'_> {
         }
         let outcome = text::outcome(record);
         let message = format!("its verification, {task}, did not succeed: {outcome}; nothing was changed");
-        Failure::new(FailureKind::PromotionRefused, message)
-            .with_hint(format!("`isobox logs{flags} {task}` prints what its commands said"))
+        Failure::new(FailureKind::PromotionRefused, message).with_hint(format!(
+            "`isobox logs{flags} {task}` prints what its commands said, `isobox show{flags} {task}` what they were"
+        ))
     }
 }
 
@@ -154,7 +155,7 @@ fn commands(flags: &VerifyFlags, policy: &ProjectPolicy, project: &Project) -> R
         let message =
             format!("there is nothing to verify with: `verification.commands` is not set in {}", project.policy_path());
         return Err(Failure::new(FailureKind::Usage, message).with_hint(
-            "write there, for example, `verification: {commands: [make test]}` and commit it, or pass --verify-command 'make test'",
+            "write some there, for example `commands: [make test]` in the section `verification`, and commit it, or pass --verify-command 'make test'",
         ));
     }
     Ok(commands)

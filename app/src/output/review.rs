@@ -10,7 +10,7 @@ use isobox_domain::change::ChangeLine;
 use isobox_domain::escape::Escaped;
 use isobox_domain::event::Confirmation;
 use isobox_domain::git_oid::GitOid;
-use isobox_domain::promotion::{Extent, PromotionPlan, Way};
+use isobox_domain::promotion::{Extent, Overridden, PromotionPlan, Way};
 use isobox_domain::report::{Finding, PromotionReport};
 use isobox_ports::MergeTally;
 use std::io::Write;
@@ -53,11 +53,18 @@ impl<W: Write> Reviewer for StandardStreams<W> {
             return Ok(());
         }
         let left = text::counted(extent.left, "changed path");
-        writeln!(self.out, "  {left} left out, which can be promoted later").map_err(unwritten)
+        let written = writeln!(self.out, "  {left} left out, which can be promoted later");
+        // Whoever is asked has all of it before them.
+        written.and_then(|()| self.out.flush()).map_err(unwritten)
     }
 
     fn merged(&mut self, tally: &MergeTally) -> Result<(), Failure> {
-        changes::merged(&mut self.out, tally).map_err(unwritten)
+        changes::merged(&mut self.out, tally).and_then(|()| self.out.flush()).map_err(unwritten)
+    }
+
+    fn overridden(&mut self, overridden: &Overridden) -> Result<(), Failure> {
+        let entries = text::overridden(overridden).join(", ");
+        writeln!(self.out, "in spite of the policy: {entries}").and_then(|()| self.out.flush()).map_err(unwritten)
     }
 
     fn pause(&mut self) -> Result<(), Failure> {

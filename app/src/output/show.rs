@@ -192,9 +192,8 @@ fn merged(merged: Option<Merged>) -> String {
 fn gate(promoted: &Promoted) -> String {
     let verified = promoted.verified.map_or_else(String::new, |record| format!(", verified by {}", record));
     let overridden = promoted.overridden.as_deref().map_or_else(String::new, |overridden| {
-        let required = overridden.require.iter().map(|entry| entry.name());
-        let entries: Vec<&str> = required.chain(overridden.block.iter().map(|entry| entry.name())).collect();
-        format!(", in spite of {}: {}", entries.join(", "), Escaped(overridden.reason.as_bytes()))
+        let entries = text::overridden(overridden).join(", ");
+        format!(", in spite of {entries}: {}", Escaped(overridden.reason.as_bytes()))
     });
     verified + &overridden
 }

@@ -3,6 +3,7 @@
 use isobox_domain::change::ChangeSummary;
 use isobox_domain::enforcement::Enforcement;
 use isobox_domain::outcome::{Exit, Outcome};
+use isobox_domain::promotion::Overridden;
 use isobox_domain::record::{RecordedArgument, SandboxKind, ShownCommand, TaskRecord, shown_word};
 use isobox_domain::task_id::AttemptName;
 use isobox_domain::task_state::Standing;
@@ -89,6 +90,12 @@ pub(crate) fn caveat(record: &TaskRecord) -> Option<String> {
         Some(Exit::Code(code)) => Some(format!("Its command ended with exit code {code}")),
         Some(Exit::Signal(signal)) => Some(format!("Its command died of signal {signal}")),
     }
+}
+
+/// The entries of a policy that a Promotion goes past.
+pub(crate) fn overridden(overridden: &Overridden) -> Vec<&'static str> {
+    let required = overridden.require.iter().map(|entry| entry.name());
+    required.chain(overridden.block.iter().map(|entry| entry.name())).collect()
 }
 
 /// The totals of what an attempt changed: `+1 ~2 -0`, `patch` where a patch alone was imported, or `-` for nothing.

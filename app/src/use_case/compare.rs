@@ -132,19 +132,19 @@ pub(crate) fn same_base(records: &[&TaskRecord]) -> Result<(), Failure> {
             let message = format!("cannot compare {} with {}: {why}", first.task, other.task);
             Err(Failure::new(FailureKind::General, message).with_hint(hint))
         };
-        let rerun = format!("`isobox rerun {}` makes a result of the commit that is checked out now", other.task);
+        let rerun = "`isobox rerun --current TASK` attempts one of them from the commit that is checked out now";
         match (one.root_commit, two.root_commit) {
             (Some(root), Some(other)) if root != other => {
                 return told("they are of different repositories".into(), "name tasks of one repository");
             }
             _ if one.commit != two.commit => {
                 let why = format!("one started from {}, the other from {}", one.commit.short(), two.commit.short());
-                return told(why, &rerun);
+                return told(why, rerun);
             }
             _ => {}
         }
         if first.artifacts.source_snapshot.map(|set| set.id) != other.artifacts.source_snapshot.map(|set| set.id) {
-            return told("they started from other uncommitted changes".into(), &rerun);
+            return told("they started from other uncommitted changes".into(), rerun);
         }
     }
     Ok(())

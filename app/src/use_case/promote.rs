@@ -96,6 +96,8 @@ pub(crate) trait Reviewer {
     fn merged(&mut self, tally: &MergeTally) -> Result<(), Failure>;
     /// Hands over what was shown, before a verification shows its own.
     fn pause(&mut self) -> Result<(), Failure>;
+    /// Shows what of the policy it goes past.
+    fn overridden(&mut self, overridden: &Overridden) -> Result<(), Failure>;
     /// Asks whether to go on; a refusal is a failure.
     fn confirm(&mut self, plan: &PromotionPlan) -> Result<Confirmation, Failure>;
 }
@@ -127,6 +129,7 @@ pub(crate) fn promote(
     tally.iter().try_for_each(|tally| reviewer.merged(tally))?;
     let is_verified = ports.verifier.is_some_and(Verifier::is_of_policy);
     let overridden = watch.end(request, is_verified).map_err(refused)?;
+    overridden.iter().try_for_each(|overridden| reviewer.overridden(overridden))?;
     let verified = match ports.verifier {
         None => None,
         Some(verifier) => {

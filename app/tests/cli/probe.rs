@@ -15,7 +15,7 @@ fn what_is_limited_and_passed_on_by_choice_is_probed_as_anything_else() {
         let project = Project::initialised(user);
         let policy = project.read(".isobox/config.yaml");
         let changes = [
-            ("require: []", "require: [limits]"),
+            ("\nrequire: []", "\nrequire: [limits]"),
             ("reuse_inputs: []", "reuse_inputs: [env_var=API_TOKEN]"),
             ("  disk: unlimited", "  disk: 64MiB"),
         ];

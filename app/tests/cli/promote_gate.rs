@@ -61,7 +61,8 @@ fn what_is_required_has_to_hold() {
     let failed = project.isobox(&["tool", "--", "sh", "-c", "echo x > a; exit 3"]);
     assert_eq!(failed.code, 3);
     let task = task_of(&failed);
-    let words = ["`promotion.require` has success, review, verification", "did not succeed", "--reviewed", "--verify"];
+    let words =
+        ["`promotion.require` is not met: success, review, verification", "did not succeed", "--reviewed", "--verify"];
     assert_kept_out(&project, &[], &task, &words);
 }
 
@@ -72,6 +73,7 @@ fn whoever_goes_past_the_policy_says_why_and_that_stays_on_record() {
     assert_eq!(project.isobox(&["promote", "--yes", "--override", "", &task]).code, 2);
     let promoted = project.isobox(&["promote", "--yes", "--override", "read with Ana\u{202e}", &task]);
     assert_eq!(promoted.code, 0, "{promoted:?}");
+    assert!(promoted.stdout.contains("in spite of the policy: success, agent_instructions\n"), "{promoted:?}");
     let shown = document(&project.isobox(&["show", "--json", &task]));
     let expected =
         json!({ "reason": "read with Ana\u{202e}", "require": ["success"], "block": ["agent_instructions"] });
@@ -148,9 +150,9 @@ fn what_weighs_most_is_shown_first_and_content_is_looked_into() {
 fn a_verification_that_is_required_lets_in_what_it_succeeds_with() {
     let project = project("promotion: {require: [verification]}\nverification: {commands: [test -f a]}\n");
     let [bad, good] = ["b", "a"].map(|name| tool(&project, &format!("echo x > {name}")));
-    assert_kept_out(&project, &[], &good, &["has verification", "--verify"]);
+    assert_kept_out(&project, &[], &good, &["is not met: verification", "--verify"]);
     assert_kept_out(&project, &["--verify"], &bad, &["verification"]);
-    assert_kept_out(&project, &["--verify-command", "true"], &bad, &["has verification", "pass --verify"]);
+    assert_kept_out(&project, &["--verify-command", "true"], &bad, &["is not met: verification", "add --verify"]);
     assert_kept_out(&project, &["--verify", "--verify-command", "true"], &bad, &["did not succeed"]);
     let promoted = project.isobox(&["promote", "--yes", "--verify", &good]);
     assert_eq!(promoted.code, 0, "{promoted:?}");

@@ -30,8 +30,8 @@ impl PromotionRequirement {
     pub const fn complaint(self) -> &'static str {
         match self {
             Self::Success => "the command of the task did not succeed",
-            Self::Review => "it is not limited to what was accepted in a review: pass --reviewed",
-            Self::Verification => "what the policy verifies with is not run first: pass --verify",
+            Self::Review => "accept in `isobox review` what is to go in, and add --reviewed",
+            Self::Verification => "what the policy verifies with is not run first: add --verify",
         }
     }
 }

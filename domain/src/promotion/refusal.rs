@@ -141,9 +141,10 @@ fn counted_paths(count: u64) -> String {
 fn in_words(require: &[PromotionRequirement], block: &[BlockedRisk], paths: u64) -> String {
     let required: Vec<&str> = require.iter().map(|entry| entry.name()).collect();
     let blocked: Vec<&str> = block.iter().map(|entry| entry.name()).collect();
-    let required = (!required.is_empty()).then(|| format!(": `promotion.require` has {}", required.join(", ")));
+    let required = (!required.is_empty()).then(|| format!(": `promotion.require` is not met: {}", required.join(", ")));
     let blocked = (!blocked.is_empty())
-        .then(|| format!(": `promotion.block` has {}, found at {}", blocked.join(", "), counted_paths(paths)));
+        .then(|| format!("`promotion.block` has {}, found at {}", blocked.join(", "), counted_paths(paths)));
+    let blocked = blocked.map(|blocked| format!("{}{blocked}", if required.is_some() { "; " } else { ": " }));
     required.into_iter().chain(blocked).collect()
 }
 
@@ -214,9 +215,7 @@ impl PromotionRefusal {
             }
             Self::KeptOut { block, .. } => {
                 let except = if block.is_empty() { "" } else { "leave these paths out with --except, or " };
-                format!(
-                    "{except}`isobox promote --override REASON{task}` promotes it all the same, and the reason stays on record"
-                )
+                format!("{except}add --override REASON, which promotes it all the same, and the reason stays on record")
             }
             Self::PlanChanged { .. } => "look at the promotion again, then confirm it".into(),
         }

@@ -96,6 +96,13 @@ pub fn is_test(path: &RepoPath) -> bool {
         || [&b".test."[..], b".spec."].iter().any(|part| contains(name.file, part))
 }
 
+/// Whether a file of this name says what may be done with the project.
+pub(super) fn is_licence(path: &RepoPath) -> bool {
+    let lower = path.as_bytes().to_ascii_lowercase();
+    let stem = Name::of(&lower).file.split(|byte| b".-".contains(byte)).next().unwrap_or_default();
+    [&b"license"[..], b"licence", b"copying", b"copyright", b"notice"].contains(&stem)
+}
+
 /// What a build or an installation runs without being asked to.
 fn is_build_execution(name: &Name<'_>) -> bool {
     name.file_is(

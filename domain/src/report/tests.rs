@@ -130,6 +130,15 @@ fn what_the_workload_hid_is_flagged() {
 }
 
 #[test]
+fn a_licence_that_is_no_more_is_told() {
+    let gone = |name: &[u8]| categories_of(&change(name, Some(before(Mode::File)), None), None);
+    for name in [&b"LICENSE"[..], b"LICENSE-MIT", b"docs/Copying.txt", b"NOTICE.md"] {
+        assert_eq!(gone(name), [LicenceRemoved], "{}", name.escape_ascii());
+    }
+    assert_eq!(gone(b"licenses.rs"), []);
+}
+
+#[test]
 fn the_level_of_a_path_is_that_of_its_worst_finding() {
     let level = |name: &[u8], after: Option<After>, target: Option<&[u8]>| {
         level_of(&PromotionReport::default().examine(&change(name, None, after), target))

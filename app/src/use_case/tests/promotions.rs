@@ -9,7 +9,7 @@ use isobox_domain::change::{ChangeLine, Mode};
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::event::{Confirmation, Event, EventKind};
 use isobox_domain::policy::ViewLimit;
-use isobox_domain::promotion::{Extent, Meeting, PromotionPlan, Repetition, Selection, Way, Wish};
+use isobox_domain::promotion::{Extent, Meeting, Overridden, PromotionPlan, Repetition, Selection, Way, Wish};
 use isobox_domain::report::{Dependencies, Finding, Manifest, PromotionReport, RiskCategory};
 use isobox_ports::{Manifests, MergeTally, RecordLog, TrustedRepository};
 
@@ -53,6 +53,10 @@ impl Reviewer for Person<'_> {
     }
 
     fn pause(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn overridden(&mut self, _: &Overridden) -> Result<(), Failure> {
         Ok(())
     }
 
