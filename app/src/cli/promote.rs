@@ -1,7 +1,6 @@
 //! `isobox promote`.
 
 use super::{Place, VerifyFlags};
-use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 
@@ -54,7 +53,7 @@ pub(crate) struct PromoteArguments {
     #[arg(long, conflicts_with = "patch")]
     pub(crate) reviewed: bool,
     /// Promote what the policy keeps out (`promotion.require`, `promotion.block`), and put REASON on record
-    #[arg(long = "override", value_name = "REASON", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long = "override", value_name = "REASON", value_parser = parse_reason)]
     pub(crate) override_reason: Option<String>,
     /// Whether it is verified first.
     #[command(flatten)]
@@ -71,4 +70,8 @@ pub(crate) enum ConflictStyle {
     Refuse,
     /// Write both between conflict markers, as `git merge` does
     Markers,
+}
+
+fn parse_reason(text: &str) -> Result<String, &'static str> {
+    if text.trim().is_empty() { Err("a reason has words in it") } else { Ok(text.to_owned()) }
 }

@@ -14,7 +14,7 @@ use crate::output::review::{Asking, StandardStreams, destination, target};
 use crate::output::stdout::{for_content, for_documents, unwritten};
 use crate::output::{lifecycle, text};
 use crate::use_case::import::Verdict;
-use crate::use_case::promote::{self, Gate, Goal, Promoted, PromotionRequest, Verifier};
+use crate::use_case::promote::{self, Gate, Goal, Policing, Promoted, PromotionRequest, Verifier};
 use crate::use_case::review::Deciding;
 use crate::use_case::select::Selected;
 use crate::use_case::take_over::{pruned_at, take_over_one};
@@ -92,7 +92,7 @@ fn request(
         goal: if arguments.dry_run { Goal::Rehearse } else { Goal::Perform },
         records_directory: project.records_directory(),
         gate: Gate {
-            asked: trusted::gate(project)?,
+            asked: project.gate()?,
             is_reviewed: arguments.reviewed,
             override_reason: arguments.override_reason.clone(),
         },

@@ -7,7 +7,6 @@ use crate::output::trust;
 use crate::use_case::trusted_policy::{self, Untrusted};
 use crate::wiring::Project;
 use isobox_domain::policy::{ProjectPolicy, ViewLimit};
-use isobox_domain::promotion::PromotionGate;
 
 /// The project's policy, once it is trusted: before, by the flag, or by an answer on a terminal. `None` where there is none.
 pub(super) fn policy(console: Console, project: &Project, flag: TrustFlag) -> Result<Option<ProjectPolicy>, Failure> {
@@ -29,9 +28,4 @@ pub(super) fn load(
 /// How many Views the project keeps, for commands that run nothing.
 pub(super) fn views(project: &Project) -> ViewLimit {
     project.with_policy_ports(|ports| trusted_policy::views(ports, project.common_dir()))
-}
-
-/// What the project and its user ask of every Promotion.
-pub(super) fn gate(project: &Project) -> Result<PromotionGate, Failure> {
-    project.with_policy_ports(trusted_policy::gate)
 }

@@ -23,8 +23,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 /// Runs each of its arguments as a command, until one fails. It names none of them: its output is kept as it is, and a
 /// command can hold a secret.
-const EACH: &str =
-    "n=0; for command do n=$((n+1)); echo \"verification command $n of $#\" >&2; sh -c \"$command\" || exit; done";
+const EACH: &str = "n=0; for command do n=$((n+1)); echo \"verification command $n of $#\" >&2; /bin/sh -c -- \"$command\" || exit; done";
 
 /// How a result is verified.
 pub(super) struct Verification<'a> {
@@ -163,7 +162,8 @@ fn commands(flags: &VerifyFlags, policy: &ProjectPolicy, project: &Project) -> R
 
 /// One command for all: a single one as it is.
 fn command(mut commands: Vec<Vec<u8>>) -> Result<WorkloadCommand, Failure> {
-    let mut words: Vec<Vec<u8>> = vec![b"sh".to_vec(), b"-c".to_vec()];
+    // By its path: PATH can name directories of the Workspace, where a result may have a `sh` of its own.
+    let mut words: Vec<Vec<u8>> = ["/bin/sh", "-c", "--"].map(|word| word.as_bytes().to_vec()).to_vec();
     if commands.len() > 1 {
         words.extend([EACH.as_bytes().to_vec(), b"sh".to_vec()]);
     }

@@ -9,7 +9,7 @@ mod planning;
 mod verifying;
 
 pub(crate) use choosing::{Answered, Chooser, InHunks, Taken, choose};
-pub(crate) use gate::Gate;
+pub(crate) use gate::{Gate, Policing};
 pub(in crate::use_case) use pieces::splittable_part;
 pub(crate) use verifying::Verifier;
 
@@ -53,6 +53,7 @@ pub(crate) struct Ports<'a> {
     pub(crate) views: &'a dyn Views,
     pub(crate) clock: &'a dyn Clock,
     pub(crate) open_records: OpenRecords<'a>,
+    pub(crate) policy: &'a dyn Policing,
     /// Who verifies what would be promoted; `None` where nobody asked for it.
     pub(crate) verifier: Option<&'a dyn Verifier>,
 }
@@ -224,6 +225,9 @@ fn perform(
     ports.attempts.probe(EVENT_ROOM)?;
     let Planned { plan: now, extent, pieces, is_beside_uncommitted } = plan(ports, request)?;
     approved.confirm(&now).map_err(|why| refusal(why, request))?;
+    if ports.policy.gate()? != request.gate.asked {
+        return Err(refusal(PromotionRefusal::PlanChanged { what: "what the policy asks for" }, request));
+    }
     if agreed.verified.is_some_and(|verified| verified.is_beside_uncommitted != is_beside_uncommitted) {
         let why = PromotionRefusal::PlanChanged { what: "what is not committed of the repository" };
         return Err(refusal(why, request));

@@ -2,9 +2,11 @@
 
 use super::told_workspaces::ToldWorkspaces;
 use super::{Project, Store, clock, open_records, stopwatch};
+use crate::failure::Failure;
 use crate::output::console::Console;
 use crate::use_case::laps::Laps;
-use crate::use_case::{attempt, promote, recover, settle};
+use crate::use_case::{attempt, promote, recover, settle, trusted_policy};
+use isobox_domain::promotion::PromotionGate;
 use isobox_host::RandomTaskIds;
 use isobox_manifest::Ecosystems;
 use isobox_sandbox::{Holders, SandboxProber};
@@ -78,6 +80,7 @@ impl Project {
             views: store.views(),
             clock: clock(),
             open_records: &open_records,
+            policy: self,
             verifier: None,
         }
     }
@@ -85,5 +88,11 @@ impl Project {
     /// The records directory, as a Promotion's receipt keeps it.
     pub(crate) fn records_directory(&self) -> Vec<u8> {
         self.location.records.as_os_str().as_bytes().to_vec()
+    }
+}
+
+impl promote::Policing for Project {
+    fn gate(&self) -> Result<PromotionGate, Failure> {
+        self.with_policy_ports(trusted_policy::gate)
     }
 }

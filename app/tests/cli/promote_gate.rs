@@ -3,7 +3,7 @@
 use crate::support::{assert_told, document, task_of, tool, user_policy};
 use isobox_tests::{Project, User};
 use serde_json::json;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
 /// A project whose policy says `body` besides that tool calls are allowed.
@@ -70,7 +70,9 @@ fn what_is_required_has_to_hold() {
 fn whoever_goes_past_the_policy_says_why_and_that_stays_on_record() {
     let project = project("promotion: {require: [success], block: [agent_instructions, hook]}\n");
     let task = task_of(&project.isobox(&["tool", "--", "sh", "-c", "echo x > AGENTS.md; exit 3"]));
-    assert_eq!(project.isobox(&["promote", "--yes", "--override", "", &task]).code, 2);
+    for nothing in ["", " \t"] {
+        assert_eq!(project.isobox(&["promote", "--yes", "--override", nothing, &task]).code, 2);
+    }
     let promoted = project.isobox(&["promote", "--yes", "--override", "read with Ana\u{202e}", &task]);
     assert_eq!(promoted.code, 0, "{promoted:?}");
     assert!(promoted.stdout.contains("in spite of the policy: success, agent_instructions\n"), "{promoted:?}");
@@ -147,6 +149,27 @@ fn what_weighs_most_is_shown_first_and_content_is_looked_into() {
 }
 
 #[test]
+fn a_policy_that_asks_for_more_by_then_is_asked_again() {
+    let project = project("");
+    let task = tool(&project, "echo x > a");
+    let mut command = project.isobox_command(&["promote", &task]);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start isobox");
+    let mut shown = BufReader::new(child.stdout.take().expect("piped"));
+    let mut line = String::new();
+    // The report ends before the question.
+    while !line.contains("1 changed path") {
+        line.clear();
+        assert_ne!(shown.read_line(&mut line).expect("a line"), 0);
+    }
+    user_policy(&project, "promotion: {require: [review]}\n");
+    child.stdin.take().expect("piped").write_all(b"yes\n").expect("answer");
+    let refused = isobox_tests::outcome(child.wait_with_output().expect("wait"));
+    assert_told(&refused, 4, &["what the policy asks for changed after the promotion was shown"]);
+    assert!(!project.repository().join("a").exists());
+}
+
+#[test]
 fn a_verification_that_is_required_lets_in_what_it_succeeds_with() {
     let project = project("promotion: {require: [verification]}\nverification: {commands: [test -f a]}\n");
     let [bad, good] = ["b", "a"].map(|name| tool(&project, &format!("echo x > {name}")));
@@ -160,4 +183,15 @@ fn a_verification_that_is_required_lets_in_what_it_succeeds_with() {
     let verified = shown["promotion"]["verified_by"].as_str().expect("a record");
     assert!(shown["promotion"]["overridden"].is_null());
     assert_eq!(document(&project.isobox(&["show", "--json", verified]))["kind"], "verification");
+}
+
+#[test]
+fn a_result_brings_no_shell_of_its_own_to_its_verification() {
+    let policy = "development_environment: {path_mode: inherited}\nverification: {commands: ['false', 'true']}\n";
+    let project = project(policy);
+    let task = tool(&project, "printf '#!/bin/sh\nexit 0\n' > sh; chmod +x sh");
+    let mut command = project.isobox_command(&["promote", "--yes", "--verify", &task]);
+    command.env("PATH", format!(".:{}", std::env::var("PATH").expect("a PATH")));
+    let refused = isobox_tests::outcome(command.output().expect("run isobox"));
+    assert_told(&refused, 4, &["did not succeed"]);
 }

@@ -133,7 +133,7 @@ fn the_commands_of_the_policy_run_one_after_the_other_until_one_fails() {
     assert_told(
         &refused,
         4,
-        &["verification command 1 of 3\n", "one sh\n", "verification command 2 of 3\n", "exit_code=7"],
+        &["verification command 1 of 3\n", "one /bin/sh\n", "verification command 2 of 3\n", "exit_code=7"],
     );
     assert!(!refused.stderr.contains("three"), "{refused:?}");
     project.write_policy(&policy("test -f a"));

@@ -155,7 +155,7 @@ impl RiskCategory {
             Self::TestSkipped => "leaves out tests",
             Self::LicenceRemoved => "lost a licence or a copyright in its head",
             Self::Generated => "says that a program made it",
-            Self::Unexamined => "is too large for its content to be looked at",
+            Self::Unexamined => "has content that was not looked at",
         }
     }
 

@@ -15,6 +15,12 @@ use isobox_domain::report::{ExaminedPart, Finding};
 /// How many of the findings that keep something out are told one by one.
 const MOST_TOLD: usize = 10;
 
+/// Whoever knows what the policy asks of every Promotion now.
+pub(crate) trait Policing {
+    /// It may be asked for more than before by the time that a person has agreed.
+    fn gate(&self) -> Result<PromotionGate, Failure>;
+}
+
 /// What a policy asks for, and what is said to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Gate {

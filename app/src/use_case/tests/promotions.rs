@@ -3,13 +3,15 @@
 use super::attempts::tried;
 use crate::failure::{Failure, FailureKind};
 use crate::use_case::fixture::{FragileStore, World, clock, edit, path, source};
-use crate::use_case::promote::{Gate, Goal, Ports, Promoted, PromotionRequest, Reviewer, promote};
+use crate::use_case::promote::{Gate, Goal, Policing, Ports, Promoted, PromotionRequest, Reviewer, promote};
 use crate::use_case::settle::{self, Receipt, settle};
 use isobox_domain::change::{ChangeLine, Mode};
 use isobox_domain::content::{ContentId, ContentRef};
 use isobox_domain::event::{Confirmation, Event, EventKind};
 use isobox_domain::policy::ViewLimit;
-use isobox_domain::promotion::{Extent, Meeting, Overridden, PromotionPlan, Repetition, Selection, Way, Wish};
+use isobox_domain::promotion::{
+    Extent, Meeting, Overridden, PromotionGate, PromotionPlan, Repetition, Selection, Way, Wish,
+};
 use isobox_domain::report::{Dependencies, Finding, Manifest, PromotionReport, RiskCategory};
 use isobox_ports::{Manifests, MergeTally, RecordLog, TrustedRepository};
 
@@ -21,6 +23,15 @@ struct NoManifests;
 impl Manifests for NoManifests {
     fn dependencies(&self, _: Manifest, _: &[u8]) -> Option<Dependencies> {
         None
+    }
+}
+
+/// A policy that asks for nothing.
+struct Open;
+
+impl Policing for Open {
+    fn gate(&self) -> Result<PromotionGate, Failure> {
+        Ok(PromotionGate::default())
     }
 }
 
@@ -108,6 +119,7 @@ fn promoted(world: &World, request: &PromotionRequest, person: &mut Person<'_>) 
         records: &world.store,
         objects: &world.store.inner,
         manifests: &NoManifests,
+        policy: &Open,
         views: &world.store.inner,
         clock: &clock(),
         open_records: &open,
