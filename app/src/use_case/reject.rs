@@ -40,6 +40,13 @@ pub(crate) fn reject(ports: &Ports<'_>, selected: &Selected, reason: &str) -> Re
             let promoted = Failure::new(FailureKind::General, "its result was promoted before; nothing was changed");
             return Err(cannot(promoted.with_hint("revert the changes in the repository itself")));
         }
+        TaskState::Verification => {
+            let message = "it verified the result of another task, and waits for nobody; nothing was changed";
+            let of_another = Failure::new(FailureKind::General, message);
+            return Err(cannot(
+                of_another.with_hint("`isobox show` names the record that it verified: reject that one"),
+            ));
+        }
         TaskState::Rejected if reason.is_empty() => return Ok(Rejected::Before),
         _ => {}
     }

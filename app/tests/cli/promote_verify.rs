@@ -114,6 +114,7 @@ fn a_verification_has_no_result_of_its_own() {
     assert_eq!(promote(&project, &[], "echo more > more", &task).code, 0);
     let id = verification(&project)["id"].as_str().expect("an id").to_owned();
     assert_told(&project.isobox(&["promote", "--yes", &id]), 4, &["verified the result of another one"]);
+    assert_told(&project.isobox(&["reject", &id]), 1, &["verified the result of another task", "isobox show"]);
     assert_told(&project.isobox(&["rerun", &id]), 125, &["verified the result of another task"]);
     let listed = |state: &str| project.isobox(&["list", "--state", state]).stdout.matches("task-").count();
     assert_eq!((listed("verification"), listed("unreviewed"), listed("promoted")), (1, 0, 1));
