@@ -15,7 +15,7 @@ use crate::use_case::{cat as find, logs as copying};
 use crate::wiring::{self, Store};
 use isobox_domain::archive_name::ArchiveName;
 use isobox_domain::escape::Escaped;
-use isobox_domain::record::TaskRecord;
+use isobox_domain::record::{SandboxKind, TaskRecord};
 use isobox_domain::repo_path::RepoPath;
 use isobox_domain::task_id::{AttemptName, TaskId, TaskSelector};
 use isobox_domain::task_state::Standing;
@@ -51,7 +51,9 @@ impl Named {
         }
         let open = open_tasks::look(&self.store.open_tasks_ports())?;
         let begun = self.selected.record.created_at;
-        let newest = open.iter().find(|open| open_tasks::is_running(&***open) && open.draft().created_at > begun);
+        // A verification has no result that could be meant.
+        let could_be_meant = |draft: &TaskRecord| draft.kind != SandboxKind::Verification && draft.created_at > begun;
+        let newest = open.iter().find(|open| open_tasks::is_running(&***open) && could_be_meant(open.draft()));
         Ok(newest.map(|open| open.draft().task).filter(|newest| *newest != self.selected.record.task))
     }
 

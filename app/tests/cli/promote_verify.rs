@@ -373,6 +373,8 @@ fn what_was_promoted_before_and_is_taken_away_meanwhile_is_noticed() {
     let mut command = project.isobox_command(&verify);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start isobox");
     read_until(&mut child, "began");
+    let shown = project.isobox(&["show", "@latest"]);
+    assert!(shown.stdout.contains(&task) && !shown.stderr.contains("not over yet"), "{shown:?}");
     project.git(&["clean", "-fdq"]);
     let ended = outcome(child.wait_with_output().expect("wait for isobox"));
     assert_told(&ended, 4, &["what is not committed of the repository changed after the promotion was shown"]);
