@@ -84,6 +84,16 @@ impl GixRepository {
         })?;
         Ok((oid::from_gix(&commit.detach()), branch))
     }
+
+    /// Whether the commit that HEAD names has something at `path`, from its root. Without a commit there is nothing.
+    pub fn has_in_head(&self, path: &Path) -> Result<bool, RepositoryError> {
+        let looking = || -> gix::Result<bool> {
+            let repository = self.gix();
+            let tree = repository.find_tree(repository.head_tree_id_or_empty()?)?;
+            Ok(tree.lookup_entry_by_path(path)?.is_some())
+        };
+        looking().map_err(|e| failure(&format!("look for {} in HEAD", Escaped::path(path)), e))
+    }
 }
 
 impl TrustedRepository for GixRepository {

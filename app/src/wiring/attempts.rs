@@ -2,15 +2,16 @@
 
 use super::told_workspaces::ToldWorkspaces;
 use super::{Project, Store, clock, open_records, stopwatch};
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::output::console::Console;
 use crate::use_case::laps::Laps;
 use crate::use_case::{attempt, promote, recover, settle, trusted_policy};
 use isobox_domain::promotion::PromotionGate;
-use isobox_host::RandomTaskIds;
+use isobox_host::{POLICY_PATH, RandomTaskIds};
 use isobox_manifest::Ecosystems;
 use isobox_sandbox::{Holders, SandboxProber};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 impl Project {
     /// Hands the ports of an attempt to `act`.
@@ -93,6 +94,14 @@ impl Project {
 
 impl promote::Policing for Project {
     fn gate(&self) -> Result<PromotionGate, Failure> {
+        let is_left_out = !self.repository.root().join(POLICY_PATH).exists();
+        // A checkout that leaves it out, or lost it, would otherwise ask for less than its commit does.
+        if is_left_out && self.repository.has_in_head(Path::new(POLICY_PATH))? {
+            let message = format!("the policy that HEAD has is not in the working tree: {POLICY_PATH}");
+            return Err(Failure::new(FailureKind::Policy, message).with_hint(format!(
+                "`git show HEAD:{POLICY_PATH} > {POLICY_PATH}` brings it back; commit that it is gone if it is to go"
+            )));
+        }
         self.with_policy_ports(trusted_policy::gate)
     }
 }

@@ -119,6 +119,24 @@ fn a_policy_that_cannot_be_read_keeps_everything_out() {
 }
 
 #[test]
+fn a_policy_that_the_checkout_leaves_out_keeps_everything_out() {
+    let project = project("promotion: {block: [high]}\n");
+    let task = tool(&project, "echo x > AGENTS.md");
+    let refused = || {
+        let refused = project.isobox(&["promote", "--three-way", "--yes", &task]);
+        assert_told(&refused, 3, &["the policy that HEAD has is not in the working tree", "git show HEAD:"]);
+        assert!(!project.repository().join("AGENTS.md").exists());
+    };
+    project.git(&["update-index", "--skip-worktree", ".isobox/config.yaml"]);
+    std::fs::remove_file(project.repository().join(".isobox/config.yaml")).expect("remove");
+    refused();
+    project.git(&["update-index", "--no-skip-worktree", ".isobox/config.yaml"]);
+    refused();
+    project.commit_all("No policy any more");
+    assert_eq!(project.isobox(&["promote", "--three-way", "--yes", &task]).code, 0);
+}
+
+#[test]
 fn of_a_file_in_hunks_only_what_is_taken_counts() {
     let project = project("promotion: {block: [secret_content]}\n");
     let lines: String = (1..=40).map(|number| format!("{number}\n")).collect();

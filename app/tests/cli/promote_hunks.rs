@@ -81,6 +81,18 @@ fn parts_become_commits_one_after_the_other_and_the_last_is_undone() {
 }
 
 #[test]
+fn a_rehearsal_says_what_the_promotion_would() {
+    let (project, task) = project(EDIT);
+    assert_eq!(choose(&project, &[], &task, "nyn").code, 0);
+    for how in ["--dry-run", "--yes"] {
+        let rest = project.isobox(&["promote", how, "--commit", "--verify-command", "echo verified >&2", &task]);
+        assert_told(&rest, 4, &["lines: it is not as in the commit"]);
+        assert!(!rest.stderr.contains("verified"), "nothing is verified that cannot be: {rest:?}");
+    }
+    assert_eq!(project.read("lines"), with(&[("20", "twenty")]));
+}
+
+#[test]
 fn hunks_meet_what_the_repository_changed_since() {
     let (project, task) = project(EDIT);
     project.write("lines", &with(&[("30", "thirty")]));

@@ -46,10 +46,7 @@ impl<'git> ChangedTree<'git> {
             let line = line.map_err(|cause| failure("read the change set", cause))?;
             let ChangeLine::Change(change) = line else { continue };
             self.paths += 1;
-            let path = change.path.as_bytes();
-            if let Some(why) = self.conflict(&change)? {
-                return Err(conflict(path, &why));
-            }
+            self.check(&change)?;
             if change.before.is_some() {
                 let removed = self.editor.remove_if_leaf(components(&change.path));
                 removed.map_err(|e| failure("change the tree of the commit", e.into()))?;
@@ -57,6 +54,11 @@ impl<'git> ChangedTree<'git> {
             left.extend(change.after.map(|after| (change.path, after)));
         }
         Ok(left)
+    }
+
+    /// Looks whether a change can be made in the tree.
+    pub(super) fn check(&self, change: &Change) -> Result<(), ApplyError> {
+        self.conflict(change)?.map_or(Ok(()), |why| Err(conflict(change.path.as_bytes(), &why)))
     }
 
     /// Why a change cannot be made in the tree.

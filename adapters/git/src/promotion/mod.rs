@@ -29,7 +29,9 @@ mod trouble;
 
 use crate::repository::failure;
 use crate::{GixRepository, oid};
+use changed_tree::ChangedTree;
 use dir::Dir;
+use isobox_domain::change::ChangeLine;
 use isobox_domain::git_oid::GitOid;
 use isobox_ports::{
     Applied, ApplyError, ChangeLines, CommitText, Landing, MergeRequest, Merged, ObjectStore, Promotion,
@@ -123,11 +125,20 @@ impl Promotion for GixPromotion<'_> {
             reference::check_free(&git, name)?;
             return commit::rehearse(&git, oid::to_gix(parent), changes).map(|paths| Applied { paths });
         }
-        if *route == Route::Commit {
-            commit::check_identity(&git)?;
-        }
         let target = self.target(&git)?;
-        prepare::survey(&target, changes, |_, _| Ok(())).map(|paths| Applied { paths })
+        if *route != Route::Commit {
+            return prepare::survey(&target, changes, |_, _| Ok(())).map(|paths| Applied { paths });
+        }
+        commit::check_identity(&git)?;
+        let (tree, mut clash) = (ChangedTree::of(&git, oid::to_gix(&self.head()?))?, Ok(()));
+        // What is in the files can be something else than what is in the commit that they are on.
+        let watched = changes.inspect(|line| {
+            if let (Ok(()), Ok(ChangeLine::Change(change))) = (&clash, line) {
+                clash = tree.check(change);
+            }
+        });
+        let paths = prepare::survey(&target, Box::new(watched), |_, _| Ok(()))?;
+        clash.map(|()| Applied { paths })
     }
 
     fn commit(
