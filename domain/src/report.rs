@@ -16,7 +16,7 @@ pub use content::ContentFinding;
 pub use dependency::{Dependencies, DependencyChange, DependencyChanges, DependencyKey, Manifest};
 pub use level::RiskLevel;
 pub use names::is_test;
-pub use patch::{ExaminedPart, PatchScan, content_findings, examine_hunks};
+pub use patch::{ExaminedPart, PatchScan, content_findings, examine_hunks, examine_text};
 
 use crate::change::{After, Change, ChangeKind, ChangeLine, ChangeSummary, Mode, NotCapturedReason, RuleOrigin};
 use crate::content::ContentRef;

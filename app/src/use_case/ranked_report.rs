@@ -7,16 +7,19 @@
 use crate::failure::{Failure, FailureKind};
 use crate::use_case::dependencies::Comparison;
 use crate::use_case::diff;
-use crate::use_case::report::{EachLine, link_target};
-use isobox_domain::change::{Change, ChangeLine};
+use crate::use_case::report::{EachLine, whole};
+use isobox_domain::change::{After, Change, ChangeLine, Mode};
 use isobox_domain::promotion::Selection;
 use isobox_domain::record::TaskRecord;
 use isobox_domain::report::{
-    ContentFinding, ExaminedPart, Finding, PatchScan, PromotionReport, RiskLevel, content_findings, findings, level_of,
-    link_content,
+    ContentFinding, ExaminedPart, Finding, PatchScan, PromotionReport, RiskLevel, content_findings, examine_text,
+    findings, level_of, link_content,
 };
 use isobox_ports::{Content, Manifests, ObjectStore};
 use std::io::Read;
+
+/// Longest text that is looked into without the patch, in bytes: as long as one that the patch has the lines of.
+const LONGEST_TEXT: u64 = 2 << 20;
 
 /// How much of a patch is read at once, in bytes.
 const PIECE: usize = 64 << 10;
@@ -99,12 +102,12 @@ fn rank_with<'a>(
         };
         let content = match &line {
             ChangeLine::Change(change) => {
-                let in_patch = patch.part_of(change)?;
+                let in_patch = patch.examined(objects, change)?;
                 content_findings(change, extract.part_of(change).or(in_patch))
             }
             ChangeLine::NotCaptured(_) => Vec::new(),
         };
-        let target = link_content(&line).map(|content| link_target(objects, &content)).transpose()?;
+        let target = link_content(&line).map(|content| whole(objects, &content)).transpose()?;
         let level = level_of(&report.totals.examine_content(&line, target.as_deref(), &content));
         report.found.extend(content.into_iter().map(|found| (report.ranks.len(), found)));
         report.ranks.push(Rank::Level(level));
@@ -178,7 +181,7 @@ impl RankedReport<'_> {
         let first = self.found.partition_point(|(place, _)| *place < at);
         let content: Vec<_> =
             self.found[first..].iter().take_while(|(place, _)| *place == at).map(|(_, found)| *found).collect();
-        let target = link_content(line).map(|content| link_target(objects, &content)).transpose()?;
+        let target = link_content(line).map(|content| whole(objects, &content)).transpose()?;
         Ok(findings(line, target.as_deref(), &content))
     }
 }
@@ -204,7 +207,24 @@ impl Patch {
         Self { content, scan: PatchScan::default(), ahead: None, buffer: vec![0; PIECE] }
     }
 
-    pub(super) fn part_of(&mut self, change: &Change) -> Result<Option<ExaminedPart>, Failure> {
+    /// What was found in the lines of a change. What was no text before has none in the patch: it is looked into as it is now.
+    pub(super) fn examined(
+        &mut self,
+        objects: &dyn ObjectStore,
+        change: &Change,
+    ) -> Result<Option<ExaminedPart>, Failure> {
+        let part = self.part_of(change)?;
+        let after = change.after.as_ref().filter(|after| !after.binary && after.content.length <= LONGEST_TEXT);
+        match (&part, after) {
+            (
+                Some(ExaminedPart { is_text: false, .. }),
+                Some(After { mode: Mode::File | Mode::Executable, content, .. }),
+            ) => Ok(examine_text(change.path.as_bytes(), &whole(objects, content)?).or(part)),
+            _ => Ok(part),
+        }
+    }
+
+    fn part_of(&mut self, change: &Change) -> Result<Option<ExaminedPart>, Failure> {
         loop {
             let Some(part) = self.next_part()? else { return Ok(None) };
             if part.path.as_slice() == change.path.as_bytes() {
@@ -241,7 +261,6 @@ impl Patch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use isobox_domain::change::{After, Mode};
     use isobox_domain::content::{ContentId, ContentRef};
     use isobox_domain::repo_path::RepoPath;
 

@@ -20,20 +20,21 @@ pub(crate) fn report(
 ) -> Result<PromotionReport, Failure> {
     let mut report = PromotionReport::default();
     diff::each_line(&diff::Ports { objects }, record, &mut |line| {
-        let target = link_content(&line).map(|content| link_target(objects, &content)).transpose()?;
+        let target = link_content(&line).map(|content| whole(objects, &content)).transpose()?;
         let findings = report.examine(&line, target.as_deref());
         each(&line, &findings)
     })?;
     Ok(report)
 }
 
-pub(in crate::use_case) fn link_target(objects: &dyn ObjectStore, content: &ContentRef) -> Result<Vec<u8>, Failure> {
+/// A content, whole: the caller knows how long it is.
+pub(in crate::use_case) fn whole(objects: &dyn ObjectStore, content: &ContentRef) -> Result<Vec<u8>, Failure> {
     let gone = || Failure::new(FailureKind::Store, format!("object {} is not in the task store", content.id));
-    let mut target = Vec::new();
+    let mut bytes = Vec::new();
     let opened = objects.open(&content.id)?.ok_or_else(gone)?;
     opened
         .take(content.length)
-        .read_to_end(&mut target)
+        .read_to_end(&mut bytes)
         .map_err(|error| Failure::new(FailureKind::Store, format!("read object {}", content.id)).because(error))?;
-    Ok(target)
+    Ok(bytes)
 }

@@ -46,6 +46,17 @@ fn a_finding_that_is_blocked_keeps_the_result_out_and_the_rest_goes_in() {
 }
 
 #[test]
+fn what_became_a_text_is_looked_into() {
+    let project = project("promotion: {block: [secret_content]}\n");
+    std::fs::write(project.repository().join("blob"), b"\0\x01").expect("a file");
+    project.commit_all("A blob");
+    let task = tool(&project, "printf 'x\\nAKIA2E0A8F3B244C9986\\n' > blob");
+    assert_kept_out(&project, &[], &task, &["blob: secret_content (high)"]);
+    let told = project.isobox(&["report", &task]).stdout;
+    assert!(told.contains("a key of AWS, line 2") && !told.contains("unexamined"), "{told}");
+}
+
+#[test]
 fn a_level_stands_for_those_above_it_and_not_for_those_below() {
     let project = project("promotion: {block: [medium]}\n");
     let high = tool(&project, "echo x > AGENTS.md");

@@ -53,6 +53,18 @@ pub fn examine_hunks(header: &[u8], hunks: &Hunks, numbers: impl IntoIterator<It
     scan.next_part()
 }
 
+/// What is found in the text that the file at `path` has become, of which no line was there before.
+pub fn examine_text(path: &[u8], text: &[u8]) -> Option<ExaminedPart> {
+    let part = Some((path.to_vec(), ContentScan::of(path)));
+    let hunk = Hunk { new_number: 1, new_left: u32::MAX, ..Hunk::default() };
+    let mut scan = PatchScan { part, hunk, is_text: true, ..PatchScan::default() };
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        scan.push_line(&Line { sign: Sign::Added, text: line.to_vec() });
+    }
+    scan.finish();
+    scan.next_part()
+}
+
 /// Takes a patch in pieces.
 #[derive(Debug, Default)]
 pub struct PatchScan {

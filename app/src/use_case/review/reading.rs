@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::use_case::patch_reader::{Part, PatchReader};
 use crate::use_case::promote::splittable_part;
 use crate::use_case::ranked_report;
-use crate::use_case::report::link_target;
+use crate::use_case::report::whole;
 use crate::use_case::sides::open_patch;
 use isobox_domain::change::{Change, ChangeLine};
 use isobox_domain::record::TaskRecord;
@@ -50,7 +50,7 @@ impl<'a> Reading<'a> {
         let end = (from + STEP).min(review.entries.len());
         for at in from..end {
             let change = review.entries[at].change.clone();
-            let content = content_findings(&change, patch.part_of(&change)?);
+            let content = content_findings(&change, patch.examined(self.objects, &change)?);
             review.found(at, level_of(&self.findings(change, &content)?), content);
         }
         match end == review.entries.len() {
@@ -62,7 +62,7 @@ impl<'a> Reading<'a> {
 
     fn findings(&self, change: Change, content: &[ContentFinding]) -> Result<Vec<Finding>, Failure> {
         let line = ChangeLine::Change(change);
-        let target = link_content(&line).map(|content| link_target(self.objects, &content)).transpose()?;
+        let target = link_content(&line).map(|content| whole(self.objects, &content)).transpose()?;
         Ok(findings(&line, target.as_deref(), content))
     }
 
