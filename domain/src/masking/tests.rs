@@ -175,6 +175,7 @@ fn noise() -> impl Strategy<Value = Vec<String>> {
 #[test]
 #[expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "how long it takes is what this is about")]
 fn a_text_of_beginnings_alone_takes_no_longer_than_its_length_says() {
+    use std::time::{Duration, Instant};
     let words = [
         "-----BEGIN ",
         "-----BEGIN PRIVATE KEY",
@@ -218,15 +219,16 @@ fn a_text_of_beginnings_alone_takes_no_longer_than_its_length_says() {
     let took = |word: &str, length: usize| {
         let argument = vec![word.repeat(length / word.len()).into_bytes()];
         let once = || {
-            let start = std::time::Instant::now();
+            let start = Instant::now();
             secrets(&argument);
             start.elapsed()
         };
         (0..3).map(|_| once()).min().expect("a time")
     };
     for word in words {
-        let (short, long) = (took(word, 4 << 10), took(word, 32 << 10));
-        // Eight times as much: a time that grows with the square would be sixty-four times as long.
-        assert!(long < short * 28 + std::time::Duration::from_millis(2), "{word:?}: {short:?}, {long:?}");
+        let times = || (took(word, 4 << 10), took(word, 32 << 10));
+        // Eight times as much: a time that grows with the square would be sixty-four times as long, however often it is taken.
+        let is_linear = |(short, long): (Duration, Duration)| long < short * 28 + Duration::from_millis(2);
+        assert!((0..3).any(|_| is_linear(times())), "{word:?}: {:?}", times());
     }
 }
