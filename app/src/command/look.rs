@@ -38,14 +38,15 @@ impl Named {
     /// The same for a command that shows it: that a newer Task is not over, which @latest could mean as well, is told.
     pub(super) fn find_to_show(console: Console, place: &Place, typed: &OsStr) -> Result<Self, Failure> {
         let named = Self::find(place, typed)?;
-        if let Some(open) = named.newer()? {
-            console.warning(&format!("{open} is not over yet: @latest is {} here", named.selected.record.task));
+        if let Some((open, standing)) = named.newer()? {
+            console.warning(&format!("{open} {standing}: @latest is {} here", named.selected.record.task));
         }
         Ok(named)
     }
 
-    /// The Task that was begun later and is not over, where this one was named as the newest: that could be meant as well.
-    fn newer(&self) -> Result<Option<TaskId>, Failure> {
+    /// The Task that was begun later and is not on record, where this one was named as the newest: that could be meant as well. With
+    /// why it is not, in words.
+    fn newer(&self) -> Result<Option<(TaskId, &'static str)>, Failure> {
         if !self.is_latest {
             return Ok(None);
         }
@@ -53,8 +54,12 @@ impl Named {
         let begun = self.selected.record.created_at;
         // A verification has no result that could be meant.
         let could_be_meant = |draft: &TaskRecord| draft.kind != SandboxKind::Verification && draft.created_at > begun;
-        let newest = open.iter().find(|open| open_tasks::is_running(&***open) && could_be_meant(open.draft()));
-        Ok(newest.map(|open| open.draft().task).filter(|newest| *newest != self.selected.record.task))
+        let newest = open.iter().find(|open| could_be_meant(open.draft()));
+        let newest = newest.filter(|open| open.draft().task != self.selected.record.task);
+        Ok(newest.map(|open| match open_tasks::is_running(&**open) {
+            true => (open.draft().task, "is not over yet"),
+            false => (open.draft().task, "was interrupted and is not on record yet"),
+        }))
     }
 
     /// Finds the Task in the store that the command line means.
@@ -92,8 +97,8 @@ impl Named {
             let newer = AttemptName { task, attempt: newest };
             console.warning(&format!("{name} is not the newest attempt of its task: {newer} is"));
         }
-        if let Some(open) = self.newer()? {
-            let message = format!("@latest could mean {open}, which is not over yet, or {name}, the newest on record");
+        if let Some((open, standing)) = self.newer()? {
+            let message = format!("@latest could mean {open}, which {standing}, or {name}, the newest on record");
             return Err(Failure::new(FailureKind::TaskNotFound, message).with_hint(format!(
                 "name it: {name}, or first `isobox wait{} {open}`; nothing was changed",
                 self.flags

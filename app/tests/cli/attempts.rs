@@ -177,6 +177,25 @@ fn the_newest_is_not_acted_on_while_a_newer_task_is_not_over() {
 }
 
 #[test]
+fn the_newest_is_not_acted_on_while_a_newer_task_that_was_killed_is_not_on_record() {
+    let project = Project::initialised(User::Current);
+    let task = tool(&project, "echo change >> README.md");
+    let mut command = project.isobox_command(&["tool", "--", "sh", "-c", "echo began; cat"]);
+    let mut killed = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("start");
+    let mut line = String::new();
+    BufReader::new(killed.stdout.as_mut().expect("a pipe")).read_line(&mut line).expect("a line");
+    killed.kill().expect("killed");
+    killed.wait().expect("wait for isobox");
+    for words in [&["promote", "--yes", "@latest"][..], &["reject", "@latest"]] {
+        assert_told(&project.isobox(words), 5, &["which was interrupted and is not on record yet, or ", "isobox wait"]);
+    }
+    let told = format!("was interrupted and is not on record yet: @latest is {task} here");
+    assert_told(&project.isobox(&["logs", "@latest"]), 0, &[&told]);
+    assert_eq!(rows(&project, &["--state", "unreviewed"]), [format!("{task} unreviewed success")]);
+    assert_eq!(project.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
 fn what_left_nothing_behind_is_not_said_to_have_left_something_out() {
     let project = Project::initialised(User::Current);
     let task = tool(&project, "echo said");
