@@ -206,7 +206,8 @@ pub(crate) enum Command {
     /// Show what a task changed, as a patch
     #[command(after_help = "Examples:\n  \
         isobox diff @latest\n  isobox diff --stat @latest\n  isobox diff @latest src README.md\n  isobox diff task-0123 | git apply --check\n  \
-        isobox diff --color=always @latest\n  isobox diff --name-status -M=80 @latest\n\n\
+        isobox diff --color=always @latest\n  isobox diff --name-status -M=80 @latest\n  \
+        isobox diff --name-only -z @latest\n\n\
         A pipe gets the patch as it was stored, unless --color=always, -M or --tool asks\n\
         for something else. A terminal, --stat, --name-status and --json show renames,\n\
         --name-only both of their paths.\n\n\

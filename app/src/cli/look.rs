@@ -35,11 +35,14 @@ pub(crate) struct DiffArguments {
     #[arg(long, conflicts_with_all = ["name_only", "name_status"])]
     pub(crate) stat: bool,
     /// Print the changed paths alone
-    #[arg(long)]
+    #[arg(long, group = "names")]
     pub(crate) name_only: bool,
     /// Print a letter and the path for each change, as Git does: R090 and two paths for a rename
-    #[arg(long, conflicts_with = "name_only")]
+    #[arg(long, group = "names")]
     pub(crate) name_status: bool,
+    /// Print paths as they are with a NUL after each, where --name-only and --name-status quote unusual ones as Git does
+    #[arg(short = 'z', requires = "names")]
+    pub(crate) nul_terminated: bool,
     /// Show a deleted and an added file as one that was renamed if they share so many percent, 50 unless said
     #[arg(long, short = 'M', value_name = "PERCENT", num_args = 0..=1, require_equals = true, default_missing_value = "50")]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=100))]

@@ -5,6 +5,7 @@ use super::repo_paths;
 use crate::cli::{ColorMoved, DiffArguments};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::output::changes::Names;
 use crate::output::console::{Console, painting};
 use crate::output::diff_tool::{DiffTool, FileComparingTool, PatchReadingTool};
 use crate::output::moved::MoveSearch;
@@ -91,7 +92,7 @@ impl Look<'_> {
             let has_shown = self.copy(&self.renames()?, &mut TerminalWriter::new(&mut child))?;
             return child.finish().map(|()| has_shown);
         }
-        let (files, mut has_shown) = (FileComparingTool::new(tool)?, false);
+        let (mut files, mut has_shown) = (FileComparingTool::new(tool)?, false);
         let (objects, record) = (self.named.store.objects(), &self.named.selected.record);
         sides::each(objects, record, self.selection, &mut |change, sides| {
             has_shown = true;
@@ -167,10 +168,19 @@ impl Look<'_> {
         Ok(is_stat || summary.changed() > 0)
     }
 
+    /// No `-z` makes a terminal get a name as it is.
+    fn names(&self) -> Names {
+        match (stdout::is_terminal(), self.arguments.nul_terminated) {
+            (true, _) => Names::Escaped,
+            (false, false) => Names::Quoted,
+            (false, true) => Names::Raw,
+        }
+    }
+
     fn line(&self, out: &mut dyn Write, renames: &Renames, line: &ChangeLine) -> std::io::Result<()> {
-        let is_terminal = stdout::is_terminal();
+        let names = self.names();
         if self.arguments.name_only {
-            return changes::name(out, line, is_terminal);
+            return changes::name(out, line, names);
         }
         let change = match line {
             ChangeLine::Change(change) if renames.has_left(change.path.as_bytes()) => return Ok(()),
@@ -181,7 +191,7 @@ impl Look<'_> {
         match (renames.origin(change.path.as_bytes()), self.arguments.stat) {
             (Some((old, similarity)), true) => changes::stat_renamed(out, change, old, similarity),
             (None, true) => changes::stat(out, line),
-            (renamed, false) => changes::name_status(out, change, renamed, is_terminal),
+            (renamed, false) => changes::name_status(out, change, renamed, names),
         }
     }
 }

@@ -81,7 +81,7 @@ impl AtTerminal<'_> {
                     self.work(review)?;
                     continue;
                 }
-                Event::Resized => {}
+                Event::Resized | Event::ToldToStop | Event::Resumed => {}
                 Event::Gone | Event::ToldToEnd(_) => return Ok(End::Quit),
             }
             self.screen.show(&self.title, review)?;

@@ -5,6 +5,7 @@ use isobox_domain::change::{
     Change, ChangeKind, ChangeLine, ChangeSummary, NotCaptured, NotCapturedReason, RuleOrigin,
 };
 use isobox_domain::escape::Escaped;
+use isobox_domain::quoted_name::quoted;
 use isobox_domain::report::{Finding, PromotionReport, RiskCategory};
 use isobox_ports::MergeTally;
 use std::cmp::Reverse;
@@ -22,26 +23,55 @@ pub(crate) fn stat_renamed(out: &mut dyn Write, change: &Change, old: &[u8], sim
     writeln!(out, "R {old} => {new} ({similarity}%, {})", text::counted(length, "byte"))
 }
 
+/// How paths are written where nothing but paths is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Names {
+    /// Escaped, for a person at a terminal.
+    Escaped,
+    /// In quotes where Git would quote them, so that each has its line.
+    Quoted,
+    /// As they are, with a NUL after each.
+    Raw,
+}
+
+impl Names {
+    fn write(self, out: &mut dyn Write, path: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Escaped => write!(out, "{}", Escaped(path)),
+            Self::Quoted => out.write_all(&quoted(b"", path)),
+            Self::Raw => out.write_all(path),
+        }
+    }
+
+    /// What is after a letter, and between two paths.
+    const fn separator(self) -> &'static [u8] {
+        if matches!(self, Self::Raw) { b"\0" } else { b"\t" }
+    }
+
+    /// What is after everything that is told of a change.
+    const fn end(self) -> &'static [u8] {
+        if matches!(self, Self::Raw) { b"\0" } else { b"\n" }
+    }
+}
+
 /// Writes a letter and the path of a change as Git does; `renamed` is its old path and what both contents share.
 pub(crate) fn name_status(
     out: &mut dyn Write,
     change: &Change,
     renamed: Option<(&[u8], u8)>,
-    is_terminal: bool,
+    names: Names,
 ) -> io::Result<()> {
-    let write = |out: &mut dyn Write, path: &[u8]| match is_terminal {
-        true => write!(out, "\t{}", Escaped(path)),
-        false => out.write_all(b"\t").and_then(|()| out.write_all(path)),
-    };
     match renamed {
         Some((old, similarity)) => {
             write!(out, "R{similarity:03}")?;
-            write(out, old)?;
+            out.write_all(names.separator())?;
+            names.write(out, old)?;
         }
         None => write!(out, "{}", letter(change.kind()))?,
     }
-    write(out, change.path.as_bytes())?;
-    out.write_all(b"\n")
+    out.write_all(names.separator())?;
+    names.write(out, change.path.as_bytes())?;
+    out.write_all(names.end())
 }
 
 /// Writes the totals; `renames` are pairs of the paths that were added and deleted.
@@ -64,13 +94,11 @@ pub(crate) fn totals(out: &mut dyn Write, summary: ChangeSummary, renames: u64) 
     )
 }
 
-/// Writes the path of a change alone: as it is, or escaped for a terminal.
-pub(crate) fn name(out: &mut dyn Write, line: &ChangeLine, is_terminal: bool) -> io::Result<()> {
+/// Writes the path of a change alone.
+pub(crate) fn name(out: &mut dyn Write, line: &ChangeLine, names: Names) -> io::Result<()> {
     let ChangeLine::Change(change) = line else { return Ok(()) };
-    match is_terminal {
-        true => writeln!(out, "{}", change.path),
-        false => out.write_all(change.path.as_bytes()).and_then(|()| out.write_all(b"\n")),
-    }
+    names.write(out, change.path.as_bytes())?;
+    out.write_all(names.end())
 }
 
 /// Writes a line of the Promotion Report: the change, and below it why it deserves a look.

@@ -5,6 +5,7 @@
 
 use crate::failure::{Failure, FailureKind};
 use crate::output::terminal::escaped;
+use crate::output::waiting::Waiting;
 use crate::use_case::sides::Sides;
 use std::fs;
 use std::io::{self, Write};
@@ -106,24 +107,28 @@ impl Write for PatchReadingTool {
 pub(crate) struct FileComparingTool {
     tool: DiffTool,
     directory: TempDir,
+    /// After the directory, so that this is gone before isobox is ended.
+    waiting: Waiting,
 }
 
 impl FileComparingTool {
     pub(crate) fn new(tool: DiffTool) -> Result<Self, Failure> {
         let failed = |error| Failure::new(FailureKind::General, "make a directory for files to compare").because(error);
+        let waiting = Waiting::begin().map_err(failed)?;
         let mut builder = tempfile::Builder::new();
         builder.prefix("isobox-diff-").permissions(fs::Permissions::from_mode(0o700));
-        Ok(Self { tool, directory: builder.tempdir().map_err(failed)? })
+        Ok(Self { tool, directory: builder.tempdir().map_err(failed)?, waiting })
     }
 
     /// Shows both sides of the file at `path`, and waits until they were looked at.
-    pub(crate) fn show(&self, path: &[u8], sides: &Sides) -> Result<(), Failure> {
+    pub(crate) fn show(&mut self, path: &[u8], sides: &Sides) -> Result<(), Failure> {
         let failed = |error| Failure::new(FailureKind::General, "write a file to compare").because(error);
         let place = |name: &str, text: &Option<Vec<u8>>| self.write(name, path, text.as_deref());
         let before = place("before", &sides.before).map_err(failed)?;
         let after = place("after", &sides.after).map_err(failed)?;
-        let status = self.tool.command().args([&before, &after]).current_dir(self.directory.path()).status();
-        self.tool.ended(status.map_err(|error| self.tool.not_started(error))?)?;
+        let mut command = self.tool.command();
+        command.args([&before, &after]).current_dir(self.directory.path());
+        self.tool.ended(self.waiting.run(&mut command).map_err(|error| self.tool.not_started(error))?)?;
         for name in ["before", "after"] {
             let removed = fs::remove_dir_all(self.directory.path().join(name));
             removed

@@ -30,6 +30,16 @@ use std::os::fd::AsFd;
 const GREETING: &[u8] = b"\x1b[?1049h\x1b[2J\x1b[H";
 /// The cursor, no colours, and the screen that was there before.
 const FAREWELL: &[u8] = b"\x1b[?25h\x1b[0m\x1b[?1049l";
+/// Signals that are read as keys are.
+const WATCHED: [Signal; 7] = [
+    Signal::SIGWINCH,
+    Signal::SIGINT,
+    Signal::SIGTERM,
+    Signal::SIGHUP,
+    Signal::SIGQUIT,
+    Signal::SIGTSTP,
+    Signal::SIGCONT,
+];
 /// What a terminal has that does not tell its size.
 const USUAL: (u16, u16) = (80, 24);
 
@@ -40,6 +50,10 @@ pub(crate) enum Event {
     Key(Key),
     /// The terminal has another size.
     Resized,
+    /// isobox was told to stop until it is told to go on; it did.
+    ToldToStop,
+    /// It goes on after it was stopped.
+    Resumed,
     /// Nothing yet.
     Nothing,
     /// Nothing will come any more: the terminal is gone.
@@ -76,8 +90,7 @@ impl Screen {
         let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
         let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
         let (session, _) = SessionTerminal::open(input.try_clone()?)?;
-        let signals =
-            SigSet::from_iter([Signal::SIGWINCH, Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT]);
+        let signals = SigSet::from_iter(WATCHED);
         let before = SigSet::thread_get_mask()?;
         signals.thread_block()?;
         let keys = Keys::new(input, &signals)?;
@@ -117,10 +130,29 @@ impl Screen {
         let event = self.keys.next(is_waiting).map_err(failed)?;
         match event {
             Event::Resized => self.start_over().map_err(failed)?,
+            Event::ToldToStop => self.stop().and_then(|()| self.resume()).map_err(failed)?,
+            Event::Resumed => self.resume().map_err(failed)?,
             Event::ToldToEnd(signal) => self.told = Some(signal),
             _ => {}
         }
         Ok(event)
+    }
+
+    /// Gives the terminal back and stops, as a shell expects of what it can bring to the foreground again.
+    fn stop(&self) -> io::Result<()> {
+        self.session.lend();
+        let stopping = SigSet::from(Signal::SIGTSTP);
+        stopping.thread_unblock()?;
+        raise(Signal::SIGTSTP)?;
+        stopping.thread_block()?;
+        Ok(())
+    }
+
+    /// Takes the terminal again: whoever had it meanwhile left it as it liked.
+    fn resume(&mut self) -> io::Result<()> {
+        self.session.take_until(FAREWELL)?;
+        File::from(io::stdout().as_fd().try_clone_to_owned()?).write_all(GREETING)?;
+        self.start_over()
     }
 
     /// Everything is drawn anew: what a terminal shows after a change of its size is its own affair.

@@ -55,6 +55,11 @@ impl CallerTerminal for SessionTerminal {
 }
 
 impl SessionTerminal {
+    /// Gives the terminal back for a while.
+    pub(crate) fn lend(&self) {
+        give_back();
+    }
+
     /// Takes the terminal; `farewell` is written to it before it is given back.
     pub(crate) fn take_until(&self, farewell: &'static [u8]) -> io::Result<()> {
         static WATCHES_FOR_PANICS: Once = Once::new();

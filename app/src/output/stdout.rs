@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, FailureKind};
 use crate::output::caller_stream::CallerStream;
+use crate::output::open_line;
 use crate::output::pager::{Pager, Paging};
 use crate::output::redacting::Redacted;
 use crate::output::session_terminal::SessionTerminal;
@@ -67,7 +68,7 @@ pub(crate) fn for_logs(paging: Paging) -> Result<Logs, Failure> {
 
 /// The same for output that is printed as it comes.
 pub(crate) fn for_following() -> Result<Logs, Failure> {
-    Ok(Logs { stdout: for_content()?, stderr: Some(for_error_content()?) })
+    Ok(Logs { stdout: watched_content()?, stderr: Some(watched_error_content()?) })
 }
 
 /// Whether standard output and standard error are the same terminal, pipe or file.
@@ -99,23 +100,33 @@ pub(crate) fn caller(kind: SandboxKind) -> Result<Caller, Failure> {
         true => None,
         false => Some(Box::new(unbuffered(stdin)?) as _),
     };
-    Ok(Caller { stdin, stdout: for_content()?, stderr: for_error_content()?, terminal: None })
+    Ok(Caller { stdin, stdout: watched_content()?, stderr: watched_error_content()?, terminal: None })
 }
 
 /// The caller's streams for a verification: its input is empty, and both outputs go to standard error, so that standard output
 /// stays the report of the Promotion.
 pub(crate) fn verification_caller() -> Result<Caller, Failure> {
-    Ok(Caller { stdin: None, stdout: for_error_content()?, stderr: for_error_content()?, terminal: None })
+    Ok(Caller { stdin: None, stdout: watched_error_content()?, stderr: watched_error_content()?, terminal: None })
+}
+
+/// Standard output for what a workload produced, before isobox has something to say about it.
+fn watched_content() -> Result<Box<dyn Write>, Failure> {
+    for_content().map(open_line::on_stdout)
+}
+
+/// The same of standard error.
+fn watched_error_content() -> Result<Box<dyn Write>, Failure> {
+    for_error_content().map(open_line::on_stderr)
 }
 
 fn on_terminal() -> Result<Caller, Failure> {
     let failed = |error| Failure::new(FailureKind::General, "read from the terminal").because(error);
     let (terminal, keys) = SessionTerminal::open(unbuffered(io::stdin())?).map_err(failed)?;
     // What draws on a terminal has to reach it as it is.
-    let stdout = Box::new(CallerStream::new(unbuffered(io::stdout())?));
+    let stdout = open_line::on_stdout(Box::new(CallerStream::new(unbuffered(io::stdout())?)));
     let stderr = if io::stderr().is_terminal() { StderrPlace::Terminal } else { StderrPlace::Apart };
     let terminal = Some(Session { terminal: Box::new(terminal), stderr });
-    Ok(Caller { stdin: Some(keys), stdout, stderr: for_error_content()?, terminal })
+    Ok(Caller { stdin: Some(keys), stdout, stderr: watched_error_content()?, terminal })
 }
 
 /// The failure of a write to standard output. A reader that went away wanted no more: see [`is_unwanted`].

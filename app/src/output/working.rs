@@ -1,6 +1,7 @@
 //! A line that says what takes a while: on a terminal, after a second, gone when it is over.
 
 use crate::output::console::{Console, ErrorForm, Verbosity};
+use crate::output::open_line;
 use isobox_ports::{Headway, Stand};
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -20,9 +21,9 @@ const CLEAR: &[u8] = b"\x1b8\x1b[J";
 /// Whether the line stands on the terminal now. Whoever writes another line to it takes this one away first.
 static IS_DRAWN: Mutex<bool> = Mutex::new(false);
 
-/// Writes `bytes` to standard error, in place of the line if it stands there.
+/// Writes `bytes` to standard error, in place of the line if it stands there, and never behind what a workload left of one.
 pub(super) fn write_over(bytes: &[u8]) {
-    write(bytes, After::Gone);
+    write(&[open_line::ending(), bytes].concat(), After::Gone);
 }
 
 /// What becomes of the line.
@@ -92,7 +93,7 @@ impl Working {
                     }
                     (wait, before) = (PACE, now);
                 }
-                write_over(b"");
+                write(b"", After::Gone);
             });
             (stop, thread)
         });

@@ -111,15 +111,35 @@ fn renames_are_those_of_git() {
     let project = renamed_project();
     let (git, isobox) = compared(&project, RENAMES, &["--name-status"]);
     assert!(git.contains("R100\tsame\tnew/same\n") && git.contains("\tnew/changed\n"), "{git}");
-    // Git quotes names here; isobox prints them as they are.
     let sorted = |text: &str| {
-        let mut lines: Vec<String> =
-            text.lines().map(|line| line.replace("\\\"", "\"").replace("\t\"", "\t")).collect();
-        lines.iter_mut().for_each(|line| *line = line.replace("b\"\t", "b\t").trim_end_matches('"').to_owned());
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         lines.sort();
         lines
     };
     assert_eq!(sorted(&isobox), sorted(&git));
+}
+
+#[test]
+fn names_alone_are_told_as_git_tells_them() {
+    let project = project(&[("plain", "text\n"), ("old\nname", &lines("kept", 5))]);
+    let script = "printf x > \"$(printf 'a\\nD\\tplain')\" && printf x > \"$(printf '\\303\\244\\033[2J')\" && \
+        mv \"$(printf 'old\\nname')\" 'new\"name' && rm plain";
+    let task = tool(&project, script);
+    let mut apply = project.command("sh");
+    let program = isobox_tests::isobox_program();
+    apply.args(["-c", "\"$0\" diff \"$1\" | git apply --index"]).arg(program).arg(&task);
+    assert_eq!(outcome(apply.output().expect("run sh")).code, 0);
+    for arguments in [["--name-only", "--no-renames"], ["--name-status", "--no-renames"], ["--name-status", "-M"]] {
+        for zero in [None, Some("-z")] {
+            let asked: Vec<&str> = arguments.into_iter().chain(zero).collect();
+            let git = project.git(&[&["diff", "--cached"], asked.as_slice()].concat());
+            let isobox = project.isobox(&[&["diff"], asked.as_slice(), &[&task]].concat());
+            assert_eq!((isobox.code, isobox.stdout), (0, git), "{asked:?}");
+        }
+    }
+    assert_told(&project.isobox(&["diff", "-z", &task]), 2, &["--name-only", "--name-status"]);
+    let seen = bare(&coloured(&project, &["diff", "--name-only", "-z", &task]));
+    assert!(!seen.contains('\u{1b}'), "{seen:?}");
 }
 
 #[test]
@@ -244,6 +264,24 @@ fn another_program_can_compare_each_file_as_it_was_and_as_it_is() {
     let script = "echo \"$*\"";
     let git = with_program(&project, "git", script, &["diff", "--tool=git", &task, "gone"]);
     assert_eq!(git.stdout, "difftool --no-index --no-prompt -- before/gone /dev/null\n", "{git:?}");
+}
+
+#[test]
+fn what_another_program_compares_is_gone_when_isobox_is_told_to_end() {
+    let project = renamed_project();
+    let task = tool(&project, "seq 1 3 > first; seq 1 4 > second");
+    // By the parent of the program, by both as from a keyboard, and by a program that goes on.
+    for (script, code) in [
+        ("kill -TERM $PPID; exec sleep 60", 128 + 15),
+        ("kill -INT $PPID; kill -INT $$", 128 + 2),
+        ("kill -INT $PPID; exit 0", 0),
+    ] {
+        let shown =
+            with_program(&project, "difft", &format!("pwd > \"$0.pwd\"; {script}"), &["diff", "--tool=difft", &task]);
+        assert_eq!(shown.code, code, "{script}: {shown:?}");
+        let place = std::fs::read_to_string(project.scratch().join("programs/difft.pwd")).expect("a place");
+        assert!(!std::path::Path::new(place.trim()).exists(), "{script}: {place} is still there");
+    }
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn a_result_is_merged_into_a_head_that_moved() {
         assert_told(
             &project.isobox(&["promote", "--yes", &task]),
             4,
-            &["but the task started from", "isobox promote --three-way"],
+            &["but the task started from", "add --three-way"],
         );
         let promoted = promote(&project, way, &task);
         assert_told(&promoted, 0, &[]);

@@ -41,3 +41,25 @@ fn a_command_that_cannot_be_executed_is_told_of_even_quietly() {
     let words = project.isobox(&["tool", "--", "make test"]);
     assert!(words.stderr.contains("leave its quotes out"), "{words:?}");
 }
+
+#[test]
+fn what_isobox_says_begins_a_line_whatever_the_workload_left() {
+    let project = Project::initialised(User::Current);
+    let shell = |redirected: &str, arguments: &[&str]| {
+        let mut command = project.command("sh");
+        command.arg("-c").arg(format!("\"$@\" {redirected}")).arg("sh");
+        let ran = command.arg(isobox_tests::isobox_program()).args(arguments).output().expect("run sh");
+        outcome(ran)
+    };
+    let run = ["run", "--", "sh", "-c", "printf out; printf err >&2; sleep 0.2; printf tail"];
+    let together = shell("2>&1", &run);
+    assert!(together.stdout.contains("tail\nisobox task "), "{together:?}");
+    // Apart, what a program reads gains nothing.
+    let apart = shell("", &run);
+    assert_eq!(apart.stdout, "outtail");
+    assert!(apart.stderr.contains("\nerr\nisobox task "), "{apart:?}");
+    assert_eq!(shell("2>&1", &[&["--quiet"], &run[..]].concat()).stdout.matches('\n').count(), 0);
+    let followed = shell("2>&1", &["logs", "-f", "@latest"]);
+    assert!(followed.stdout.contains("tail\nisobox task ") && followed.stdout.starts_with("out"), "{followed:?}");
+    assert_eq!(shell("2>&1", &["logs", "@latest"]).stdout, "outerrtail");
+}

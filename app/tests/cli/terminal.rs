@@ -29,11 +29,13 @@ fn code_is_shown_on_a_terminal_as_it_was_written() {
 }
 
 #[test]
-fn hostile_names_are_shown_escaped_on_a_terminal_and_raw_in_a_pipe() {
+fn hostile_names_are_shown_escaped_on_a_terminal_and_raw_in_a_pipe_that_wants_them_so() {
     let project = Project::initialised(User::Current);
     let task = tool(&project, r"touch $(printf 'x\033[2J')");
     assert_eq!(on_a_terminal(&project, &["diff", "--name-only", &task]), "x\\x1b[2J\r\n");
-    assert_eq!(project.isobox(&["diff", "--name-only", &task]).stdout, "x\u{1b}[2J\n");
+    assert_eq!(on_a_terminal(&project, &["diff", "--name-only", "-z", &task]), "x\\x1b[2J\r\n");
+    assert_eq!(project.isobox(&["diff", "--name-only", "-z", &task]).stdout, "x\u{1b}[2J\0");
+    assert_eq!(project.isobox(&["diff", "--name-only", &task]).stdout, "\"x\\033[2J\"\n");
     assert!(!on_a_terminal(&project, &["diff", &task]).contains('\u{1b}'));
     assert!(!on_a_terminal(&project, &["show", &task]).contains('\u{1b}'));
 }

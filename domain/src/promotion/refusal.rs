@@ -187,14 +187,15 @@ impl PromotionRefusal {
             Self::NothingToPromote => format!("`isobox diff --stat{task}` lists what was not captured, and why"),
             Self::OtherRepository { .. } => "name the right repository, or run the task again in this one".into(),
             Self::HeadMoved { .. } => format!(
-                "`isobox promote --three-way{task}` merges it into what is here now; `isobox rerun --current{task}` attempts it \
-                 once more from here"
+                "add --three-way, which merges it into what is here now; `isobox rerun --current{task}` attempts it once more \
+                 from here"
             ),
             Self::OtherBranch { expected, .. } => format!("check out {expected}, then promote again"),
-            Self::Dirty { .. } => format!(
-                "`isobox promote --three-way{task}` leaves them as they are, if the task changed none of them; or stash them \
+            Self::Dirty { .. } => {
+                "add --three-way, which leaves them as they are, if the task changed none of them; or stash them \
                  (`git stash -u`), then promote again"
-            ),
+                    .into()
+            }
             Self::OtherSnapshot { .. } => format!(
                 "bring these paths back to what they were, then promote again; or `isobox rerun --current --allow-dirty{task}`, \
                  which starts from what is there now"

@@ -136,7 +136,7 @@ fn a_moved_head_is_refused_naming_both_commits() {
         refusal.to_string(),
         "trusted repository /home/ana/app is at 06060606, but the task started from 05050505"
     );
-    assert!(refusal.hint(&record(), "").contains("isobox promote --three-way"));
+    assert!(refusal.hint(&record(), "").contains("add --three-way"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 
-const HELP: [&str; 19] = [
+const HELP: [&str; 20] = [
     "y / n / u    accept / reject / undecide: the file, or the hunk in the diff",
     "Y / N        accept / reject the whole file",
     "r or Space   mark the file as reviewed, or not",
@@ -21,6 +21,7 @@ const HELP: [&str; 19] = [
     "P            promote what is accepted: report and question follow",
     "f            print what is rejected, as a text for an agent",
     "q, Ctrl-C    quit; every mark is kept, for later tasks with the same change too",
+    "Ctrl-Z       stop, until the shell is told `fg`",
     "",
     "~ before a file: its hunks are not all decided alike.",
     "",

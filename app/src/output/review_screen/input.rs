@@ -14,6 +14,8 @@ use std::os::fd::AsFd;
 const REST_MS: u16 = 50;
 /// Longest sequence that is waited for, in bytes.
 const LONGEST: usize = 16;
+/// What a terminal that makes no signals of keys sends for Ctrl-Z.
+const CONTROL_Z: u8 = 0x1a;
 
 /// What is typed, and the signals that tell of the terminal.
 pub(super) struct Keys {
@@ -32,6 +34,9 @@ impl Keys {
     /// The next thing that comes, waited for or not.
     pub(super) fn next(&mut self, is_waiting: bool) -> io::Result<Event> {
         loop {
+            if self.pending.pop_front_if(|first| *first == CONTROL_Z).is_some() {
+                return Ok(Event::ToldToStop);
+            }
             let has_more = !self.pending.is_empty() && !self.is_ready(REST_MS.into())?;
             if let Some(key) = parse(&mut self.pending, has_more) {
                 return Ok(Event::Key(key));
@@ -47,6 +52,8 @@ impl Keys {
             if signals && let Some(told) = self.signals.read_signal()? {
                 match i32::try_from(told.ssi_signo).ok().and_then(|number| Signal::try_from(number).ok()) {
                     Some(Signal::SIGWINCH) | None => return Ok(Event::Resized),
+                    Some(Signal::SIGTSTP) => return Ok(Event::ToldToStop),
+                    Some(Signal::SIGCONT) => return Ok(Event::Resumed),
                     Some(signal) => return Ok(Event::ToldToEnd(signal)),
                 }
             }

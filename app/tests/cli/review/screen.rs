@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::num::NonZero;
 use std::os::fd::OwnedFd;
-use std::process::Child;
+use std::process::{Child, Command};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -37,16 +37,30 @@ impl Screen {
     pub(super) fn start_with(
         project: &Project,
         arguments: &[&str],
-        (rows, columns): (u16, u16),
+        size: (u16, u16),
         variables: &[(&str, &str)],
     ) -> Self {
+        let mut command = project.command("setsid");
+        command.args(["--ctty", "--wait"]).arg(isobox_program()).args(arguments);
+        command.env_remove("LC_ALL").env_remove("LC_CTYPE").envs(variables.iter().copied());
+        Self::show(command, size)
+    }
+
+    /// Starts isobox as a job of a shell that says when it was stopped, and brings it back after a line was typed.
+    pub(super) fn start_as_job(project: &Project, arguments: &[&str], size: (u16, u16)) -> Self {
+        let script = "set -m; \"$@\"; echo \"stopped: $?\"; read -r line; fg > /dev/null";
+        let mut command = project.command("setsid");
+        command.args(["--ctty", "--wait", "sh", "-c", script, "sh"]).arg(isobox_program()).args(arguments);
+        command.env("LANG", "C.UTF-8");
+        Self::show(command, size)
+    }
+
+    fn show(mut command: Command, (rows, columns): (u16, u16)) -> Self {
         let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         let pty = openpty(&size, None).expect("a terminal");
         let copy = || pty.slave.try_clone().expect("a copy");
         // With the terminal as its controlling one, as in a window.
-        let mut command = project.command("setsid");
-        command.args(["--ctty", "--wait"]).arg(isobox_program()).args(arguments).env("TERM", "xterm-256color");
-        command.env_remove("LC_ALL").env_remove("LC_CTYPE").envs(variables.iter().copied());
+        command.env("TERM", "xterm-256color");
         let child = command.stdin(copy()).stdout(copy()).stderr(copy()).spawn().expect("run isobox");
         let master = File::from(pty.master);
         let mut screen = master.try_clone().expect("a copy");
@@ -123,6 +137,15 @@ impl Screen {
         Pid::from_raw(id.expect("a process").try_into().expect("a process"))
     }
 
+    /// Whether the ordinary screen is shown, in the modes that a shell wants.
+    pub(super) fn is_given_back(&self) -> bool {
+        let modes = tcgetattr(&self.slave).expect("the modes of the terminal").local_modes;
+        let screen = self.parser.screen();
+        modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
+            && !screen.alternate_screen()
+            && !screen.hide_cursor()
+    }
+
     /// Sends a signal.
     pub(super) fn signal(&self, signal: Signal) {
         kill(self.process(), signal).expect("a signal");
@@ -134,14 +157,8 @@ impl Screen {
         while let Ok(bytes) = self.shows.recv_timeout(Duration::from_millis(300)) {
             self.take(&bytes);
         }
-        let modes = tcgetattr(&self.slave).expect("the modes of the terminal").local_modes;
-        assert!(
-            modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG),
-            "the terminal is not as it was"
-        );
-        let screen = self.parser.screen();
-        assert!(!screen.alternate_screen() && !screen.hide_cursor(), "the screen is not as it was");
-        (code, screen.contents())
+        assert!(self.is_given_back(), "the terminal is not as it was");
+        (code, self.parser.screen().contents())
     }
 }
 

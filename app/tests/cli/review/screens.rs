@@ -108,6 +108,27 @@ fn whoever_is_told_to_end_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
+fn whoever_stops_it_gets_the_terminal_and_brings_the_same_review_back() {
+    let (project, task) = project();
+    let mut screen = Screen::start_as_job(&project, &["review", &task], SMALL);
+    screen.wait_for("quit");
+    screen.does("je", "ote");
+    screen.types("half done\r");
+    let is_noted = |screen: &str| screen.contains("note: half done") && screen.contains("quit");
+    let before = screen.wait("a note", is_noted);
+    screen.types("\x1a");
+    screen.wait_for("stopped: 1");
+    assert!(screen.is_given_back());
+    screen.types("\r");
+    assert_eq!(screen.wait("the same", is_noted), before);
+    screen.does("\r", "+three");
+    screen.types("q");
+    let (code, shown) = screen.ends();
+    assert_eq!(code, Some(0));
+    assert!(shown.contains("stopped: 1") && shown.contains("undecided"), "{shown}");
+}
+
+#[test]
 fn without_a_terminal_it_says_what_to_use_instead() {
     let (project, task) = project();
     let refused = project.isobox(&["review", &task]);

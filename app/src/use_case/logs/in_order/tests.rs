@@ -54,7 +54,8 @@ impl Objects {
         assert!(unreadable.is_none());
         let mut told: Vec<Told> = Vec::new();
         let timeless = replay.hand_over(&mut |piece| {
-            let at = piece.at.map(|at| at.unix_ms() - START_MS);
+            // A damaged timeline may begin before that.
+            let at = piece.at.map(|at| at.unix_ms().wrapping_sub(START_MS));
             match told.last_mut() {
                 Some(last) if (last.0, last.1) == (piece.stream, at) => last.2.extend_from_slice(piece.bytes),
                 _ => told.push((piece.stream, at, piece.bytes.to_vec())),
