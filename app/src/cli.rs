@@ -227,9 +227,9 @@ pub(crate) enum Command {
         isobox report --format markdown task-0123 > comment.md\n  \
         isobox report --format sarif @latest > isobox.sarif\n\n\
         Keys are never printed: a finding names their kind and their line. What the\n\
-        commit had already is no finding. The content of binary files is not looked at,\n\
-        nor text over 2 MiB or 100000 lines on either side: `binary` and `unexamined`\n\
-        say so.")]
+        commit had already is no finding. Binary files are looked at as far as to tell their\n\
+        media type by their first bytes, text over 2 MiB or 100000 lines on either side\n\
+        not at all: `binary` and `unexamined` say so.")]
     Report(ReportArguments),
     /// Show what several tasks made of the same commit, side by side
     ///

@@ -15,6 +15,7 @@ pub(crate) mod doctor;
 pub(crate) mod effective_policy;
 pub(crate) mod explain;
 pub(crate) mod export;
+mod file_type;
 pub(crate) mod find;
 pub(crate) mod git_remote;
 pub(crate) mod held_here;

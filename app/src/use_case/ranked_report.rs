@@ -7,6 +7,7 @@
 use crate::failure::{Failure, FailureKind};
 use crate::use_case::dependencies::Comparison;
 use crate::use_case::diff;
+use crate::use_case::file_type;
 use crate::use_case::report::{EachLine, whole};
 use isobox_domain::change::{After, Change, ChangeLine, Mode};
 use isobox_domain::promotion::Selection;
@@ -182,7 +183,7 @@ impl RankedReport<'_> {
         let content: Vec<_> =
             self.found[first..].iter().take_while(|(place, _)| *place == at).map(|(_, found)| *found).collect();
         let target = link_content(line).map(|content| whole(objects, &content)).transpose()?;
-        Ok(findings(line, target.as_deref(), &content))
+        file_type::named(objects, line, findings(line, target.as_deref(), &content))
     }
 }
 

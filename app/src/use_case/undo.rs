@@ -5,7 +5,7 @@ use crate::use_case::settle::{self, Ports, Receipt};
 use isobox_domain::content::ContentId;
 use isobox_domain::event::{Destination, Event, EventKind, Promoted, standing_promotions};
 use isobox_domain::task_id::TaskId;
-use isobox_ports::{Clock, Landing, Promotion, Route};
+use isobox_ports::{ApplyError, Clock, Landing, Promotion, Route};
 
 /// What was taken back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ fn undo_last(ports: &Ports<'_>, clock: &dyn Clock) -> Result<Undone, Failure> {
             Landing { route: &branch, made: Some(made), head: None }
         }
     };
-    promotion.take_back(landing, &note)?;
+    promotion.take_back(landing, &note).map_err(not_taken_back)?;
     if let Err(error) = records.append(&event) {
         let failure =
             Failure::from(error).while_doing("the repository was changed back, but that is not on record yet");
@@ -65,6 +65,14 @@ fn undo_last(ports: &Ports<'_>, clock: &dyn Clock) -> Result<Undone, Failure> {
     }
     let warning = promotion.finish().err().map(|error| crate::failure::one_line(&error));
     Ok(Undone { task: event.task, record: event.subject, promoted, warning })
+}
+
+/// What stands in the way of it is measured by what the Promotion left, not by a commit.
+fn not_taken_back(error: ApplyError) -> Failure {
+    let ApplyError::Conflicts { count, .. } = error else { return error.into() };
+    let message = format!("{count} of the promoted paths changed since the promotion; nothing was changed");
+    Failure { message, ..error.into() }
+        .with_hint("bring back what the promotion left there, then undo; or go on from here with git")
 }
 
 fn last(promotion: &mut dyn Promotion) -> Result<(Receipt, Promoted), Failure> {

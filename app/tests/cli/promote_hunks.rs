@@ -86,7 +86,7 @@ fn a_rehearsal_says_what_the_promotion_would() {
     assert_eq!(choose(&project, &[], &task, "nyn").code, 0);
     for how in ["--dry-run", "--yes"] {
         let rest = project.isobox(&["promote", how, "--commit", "--verify-command", "echo verified >&2", &task]);
-        assert_told(&rest, 4, &["lines: it is not as in the commit"]);
+        assert_told(&rest, 4, &["lines: it was changed meanwhile"]);
         assert!(!rest.stderr.contains("verified"), "nothing is verified that cannot be: {rest:?}");
     }
     assert_eq!(project.read("lines"), with(&[("20", "twenty")]));

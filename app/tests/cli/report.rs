@@ -32,6 +32,27 @@ fn levels(document: &Value) -> Vec<(&str, Option<&str>)> {
 }
 
 #[test]
+fn a_binary_file_is_told_with_its_type_and_size() {
+    let project = Project::initialised(User::Current);
+    let script =
+        "cp /bin/true program; printf '\\211PNG\\r\\n\\032\\n\\000' > image; printf 'a\\000b' > other; ln -s x link";
+    let task = tool(&project, script);
+    let report = document(&project.isobox(&["report", "--format", "json", &task]));
+    let notes = |path: &str| {
+        let files = report["files"].as_array().expect("files");
+        let file = files.iter().find(|file| file["path"] == path).expect("the file");
+        let binary = |finding: &&Value| finding["category"] == "binary";
+        file["findings"].as_array().expect("findings").iter().find(binary).map(|found| found["note"].clone())
+    };
+    assert_eq!(notes("program"), Some("application/x-executable".into()));
+    assert_eq!(notes("image"), Some("image/png".into()));
+    assert_eq!(notes("other"), Some("application/octet-stream".into()));
+    assert_eq!(notes("link"), None);
+    let shown = told(&project, &[&task]);
+    assert!(shown.contains("image (9 bytes, binary)") && shown.contains("image/png"), "{shown}");
+}
+
+#[test]
 fn what_is_to_be_looked_at_comes_by_its_level_and_then_by_its_path() {
     let (project, task) = reviewed();
     let report = document(&project.isobox(&["report", "--format", "json", &task]));
@@ -126,7 +147,7 @@ fn a_manifest_is_told_with_the_dependencies_that_came_and_went() {
             ("requirements.txt", "adds x @ https://***@evil.example/x"),
             ("Cargo.lock", "the dependencies were not compared: it is too large, or no text"),
             ("Cargo.toml", "removes old 1; changes serde 1.0 -> 1.1"),
-            ("go.mod", "names the same dependencies as before"),
+            ("go.mod", "no dependency was added, removed or changed"),
             ("gone/package.json", "removes left-pad 1"),
             ("package.json", "the dependencies were not compared: it cannot be read"),
         ]

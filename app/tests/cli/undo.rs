@@ -49,7 +49,15 @@ fn what_was_touched_since_is_left_alone() {
     assert_eq!(project.isobox(&["promote", "--yes", &task]).code, 0);
     project.write("README.md", "mine\n");
     let status = project.git(&["status", "--porcelain"]);
-    assert_told(&project.isobox(&["undo"]), 4, &["README.md", "nothing was changed"]);
+    assert_told(
+        &project.isobox(&["undo"]),
+        4,
+        &[
+            "1 of the promoted paths changed since the promotion; nothing was changed",
+            "README.md: its content was changed meanwhile",
+            "hint: bring back",
+        ],
+    );
     assert_eq!(project.git(&["status", "--porcelain"]), status);
     assert_eq!(project.read("README.md"), "mine\n");
     assert_eq!(state(&project, &task), "promoted");

@@ -110,7 +110,9 @@ impl DependencyChanges {
     /// A sentence for people, escaped.
     pub fn sentence(&self) -> String {
         let changes = match self {
-            Self::Known(changes) if changes.is_empty() => return "names the same dependencies as before".to_owned(),
+            Self::Known(changes) if changes.is_empty() => {
+                return "no dependency was added, removed or changed".to_owned();
+            }
             Self::Known(changes) => changes,
             Self::NotThere => return "the dependencies were not compared: it is too large, or no text".to_owned(),
             Self::Unreadable => return "the dependencies were not compared: it cannot be read".to_owned(),
@@ -197,7 +199,7 @@ mod tests {
         let before = [("rand", "", "0.8"), ("serde", "", "1"), ("old", "dev", "2")];
         let after = [("rand", "", "0.9"), ("serde", "", "1"), ("new", "", "")];
         assert_eq!(sentence(&before, &after), "adds new; removes old 2 (dev); changes rand 0.8 -> 0.9");
-        assert_eq!(sentence(&before, &before), "names the same dependencies as before");
+        assert_eq!(sentence(&before, &before), "no dependency was added, removed or changed");
     }
 
     #[test]

@@ -90,7 +90,12 @@ pub fn is_test(path: &RepoPath) -> bool {
     let lower = path.as_bytes().to_ascii_lowercase();
     let name = Name::of(&lower);
     let stem = name.file.split(|byte| *byte == b'.').next().unwrap_or_default();
+    // Where names have humps, the last of them says it: FooTest.java, BarTests.cs.
+    let typed = path.file_name();
+    let typed_stem = typed.split(|byte| *byte == b'.').next().unwrap_or_default();
     name.is_in("test tests spec specs __tests__")
+        || [&b"test"[..], b"tests"].contains(&stem)
+        || [&b"Test"[..], b"Tests", b"Spec"].iter().any(|end| typed_stem.ends_with(end))
         || stem.starts_with(b"test_")
         || [&b"_test"[..], b"_tests", b"_spec"].iter().any(|end| stem.ends_with(end))
         || [&b".test."[..], b".spec."].iter().any(|part| contains(name.file, part))
@@ -109,6 +114,8 @@ fn is_build_execution(name: &Name<'_>) -> bool {
         "build.rs setup.py binding.gyp conftest.py makefile gnumakefile cmakelists.txt configure meson.build build.gradle \
          build.gradle.kts settings.gradle settings.gradle.kts",
     ) || name.file_ends(".mk")
+        // It names wrappers of the compiler, linkers and runners.
+        || (name.is_in(".cargo") && name.file_is("config.toml config"))
 }
 
 fn is_hook(name: &Name<'_>) -> bool {

@@ -47,6 +47,7 @@ fn names_with_a_role_are_flagged_and_plain_ones_are_not() {
         (b"MAKEFILE", &[Script, BuildExecution]),
         (b"crates/x/build.rs", &[Script, BuildExecution]),
         (b".husky/pre-push", &[Hook]),
+        (b".cargo/config.toml", &[DependencyManifest, BuildExecution]),
         (b"Cargo.lock", &[DependencyManifest]),
         (b"requirements-dev.txt", &[DependencyManifest]),
         (b".github/workflows/ci.yml", &[CiWorkflow]),
@@ -79,6 +80,25 @@ fn names_with_a_role_are_flagged_and_plain_ones_are_not() {
     for (name, categories) in expected {
         let found = categories_of(&change(name, None, Some(after(Mode::File))), None);
         assert_eq!(found, *categories, "{}", Escaped(name));
+    }
+}
+
+#[test]
+fn tests_are_known_by_their_names() {
+    for name in [
+        "tests.rs",
+        "src/x/tests.rs",
+        "a/FooTest.java",
+        "BarTests.cs",
+        "test_a.py",
+        "a_test.go",
+        "t.spec.ts",
+        "spec/a.rb",
+    ] {
+        assert!(is_test(&path(name.as_bytes())), "{name}");
+    }
+    for name in ["latest.rs", "src/contest.py", "spec.yaml", "attestation.rs", "Greatest.java"] {
+        assert!(!is_test(&path(name.as_bytes())), "{name}");
     }
 }
 

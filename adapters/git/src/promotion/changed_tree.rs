@@ -76,7 +76,7 @@ impl<'git> ChangedTree<'git> {
             (Some(_), None) => Some("the commit does not have it".into()),
             (Some(before), Some(entry)) => {
                 let is_same = entry.mode().kind() == kind_of(before.mode) && oid::from_gix(entry.oid()) == before.oid;
-                (!is_same).then(|| "it is not as in the commit".into())
+                (!is_same).then(|| "it was changed meanwhile".into())
             }
         })
     }

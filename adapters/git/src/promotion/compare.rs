@@ -32,16 +32,16 @@ pub(super) fn compare(
         }
         Mode::File | Mode::Executable if is_file(stat) => {
             if target.trusts_exec_bit && (stat.st_mode & 0o100 != 0) != (before.mode == Mode::Executable) {
-                return Ok(Comparison::Different("its executable bit is not as in the commit".into()));
+                return Ok(Comparison::Different("its executable bit was changed meanwhile".into()));
             }
             has_content(target, parent, path, before, stat)?
         }
-        _ => return Ok(Comparison::Different("it is not the kind of thing that it is in the commit".into())),
+        _ => return Ok(Comparison::Different("it is another kind of thing meanwhile".into())),
     };
     if is_same {
         return Ok(Comparison::Same(Fingerprint::of(stat)));
     }
-    Ok(Comparison::Different("its content is not as in the commit".into()))
+    Ok(Comparison::Different("its content was changed meanwhile".into()))
 }
 
 fn has_content(

@@ -4,6 +4,7 @@ use super::Ports;
 use super::page::Page;
 use super::state::Review;
 use crate::failure::Failure;
+use crate::use_case::file_type;
 use crate::use_case::patch_reader::{Part, PatchReader};
 use crate::use_case::promote::splittable_part;
 use crate::use_case::ranked_report;
@@ -73,6 +74,8 @@ impl<'a> Reading<'a> {
         let page = self.page(&change)?;
         let content = review.found_in(at);
         let findings = self.findings(change, &content)?;
+        let findings =
+            file_type::named(self.objects, &ChangeLine::Change(review.entries[at].change.clone()), findings)?;
         review.show(at, page, findings);
         Ok(())
     }

@@ -105,12 +105,12 @@ fn what_is_not_as_the_change_set_expects_is_a_conflict() {
     assert_eq!(
         conflicts(&fixture, &set),
         [
-            "content: its content is not as in the commit",
+            "content: its content was changed meanwhile",
             "full: a directory that is not empty is in its place",
             "ignored: a file that is not tracked is in its place",
-            "kind: it is not the kind of thing that it is in the commit",
+            "kind: it is another kind of thing meanwhile",
             "missing: it is not there",
-            "mode: its executable bit is not as in the commit",
+            "mode: its executable bit was changed meanwhile",
             "untracked: a file that is not tracked is in its place",
         ]
     );
