@@ -142,7 +142,7 @@ fn policy(
     policy.sandbox.files.add(Some(hide), Some(protected));
     let refused = |failure: Failure| failure.while_doing(preflight_of(record.kind));
     // Meanwhile the user's own policy may have become narrower.
-    require_within(&project.user_policy(), &policy).map_err(refused)?;
+    require_within(&project.user_policy(), &mut policy).map_err(refused)?;
     let digests: Vec<_> = policy.sandbox.reuse_inputs.iter().map(|input| input.digest).collect();
     let exposed = project.exposed(&mut policy.sandbox, &[]).map_err(refused)?;
     tell_of_unsafe(console, &policy.sandbox);

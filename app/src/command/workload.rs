@@ -71,7 +71,7 @@ pub(super) fn run(console: Console, arguments: RunArguments) -> Result<ExitCode,
     let given = apply(arguments.policy, &mut policy.sandbox)?;
     policy.sandbox.require.add(&arguments.require.requirements());
     policy.tasks = arguments.turn.max_tasks.unwrap_or(policy.tasks);
-    effective_policy::require_within(&project.user_policy(), &policy)?;
+    effective_policy::require_within(&project.user_policy(), &mut policy)?;
     // Where no file says anything, what is typed is the policy, and weakens none.
     if let Some(file) = &file {
         let weaker = weaker::note(&mut policy, file, &|what| unsafe_flags.allows(what))?;

@@ -59,10 +59,14 @@ pub(crate) fn written(written: &WrittenPolicy) -> Vec<PolicyValue> {
 
 /// Refuses what the command line asks for beyond the user's own policy: it was typed on purpose, so that another value
 /// in its place would surprise.
-pub(crate) fn require_within(user: &dyn PolicySource, policy: &ProjectPolicy) -> Result<(), Failure> {
-    let widened = user.written()?.unwrap_or_default().narrow(&mut policy.clone());
+pub(crate) fn require_within(user: &dyn PolicySource, policy: &mut ProjectPolicy) -> Result<(), Failure> {
+    let mut within = policy.clone();
+    let widened = user.written()?.unwrap_or_default().narrow(&mut within);
     match widened.first() {
-        None => Ok(()),
+        None => {
+            policy.sandbox.backend = within.sandbox.backend;
+            Ok(())
+        }
         Some(Widening { key }) => {
             let what = format!("your own policy allows less than this command line asks for: `{key}`");
             Err(Failure::new(FailureKind::Policy, what).with_hint(
@@ -154,9 +158,19 @@ mod tests {
     fn a_command_line_beyond_the_users_own_policy_is_refused() {
         let user = Written(Some(WrittenPolicy { network: Some(NetworkAccess::Deny), ..WrittenPolicy::default() }));
         let mut asked = ProjectPolicy::default();
-        require_within(&user, &asked).expect("it is within");
+        require_within(&user, &mut asked).expect("it is within");
         asked.sandbox.network = NetworkAccess::Inherited;
-        let refused = require_within(&user, &asked).expect_err("a refusal");
+        let refused = require_within(&user, &mut asked).expect_err("a refusal");
         assert!(refused.to_string().contains("`network.default`"), "{refused}");
+    }
+
+    #[test]
+    fn no_command_line_gets_past_the_backend_that_the_user_chose() {
+        let chosen = BackendChoice::Named(BackendName::Bubblewrap);
+        let user = Written(Some(WrittenPolicy { backend: Some(chosen), ..WrittenPolicy::default() }));
+        let mut asked = ProjectPolicy::default();
+        asked.sandbox.backend = BackendChoice::Auto;
+        require_within(&user, &mut asked).expect("it asks for none in particular");
+        assert_eq!(asked.sandbox.backend, chosen);
     }
 }

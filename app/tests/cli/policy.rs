@@ -186,3 +186,19 @@ fn every_mistake_has_its_hint_to_itself() {
     assert_eq!(hints, [Some("did you mean `network`?"), Some("did you mean `deny`?")]);
     assert!(mistakes.iter().all(|mistake| !mistake["reason"].as_str().expect("text").contains("hint: ")), "{told:#}");
 }
+
+#[test]
+fn no_backend_that_was_chosen_is_left_by_asking_for_auto() {
+    let project = Project::initialised(User::Current);
+    user_policy(&project, "runtime_backend: bubblewrap\n");
+    let run = project.isobox(&["run", "--backend", "auto", "--", "true"]);
+    assert!(run.code == 0 && run.stderr.contains("backend=bubblewrap"), "{run:?}");
+    user_policy(&project, "");
+    project.write_policy(&format!("{HEAD}runtime_backend: bubblewrap\n"));
+    project.commit_all("policy");
+    let weaker = project.isobox(&["run", "--backend", "auto", "--", "touch", "started"]);
+    assert_ne!(weaker.code, 0);
+    assert!(weaker.stderr.contains("`--backend auto` is weaker than the project's policy"), "{weaker:?}");
+    let taken = project.isobox(&["run", "--unsafe-backend", "--backend", "auto", "--", "true"]);
+    assert!(taken.code == 0 && taken.stderr.contains("warning: "), "{taken:?}");
+}

@@ -4,7 +4,7 @@ use crate::support::{assert_told, task_of};
 use isobox_tests::{Outcome, Project, User, outcome};
 use std::fs;
 
-const BACKENDS: [&str; 2] = ["bubblewrap", "host"];
+const BACKENDS: [&str; 3] = ["landlock", "bubblewrap", "host"];
 
 /// Runs `isobox` with `arguments` after `settings` of a shell, in the repository.
 fn under(project: &Project, settings: &str, arguments: &[&str]) -> Outcome {
@@ -35,6 +35,21 @@ fn a_umask_that_takes_the_owners_rights_hinders_nothing() {
             assert_eq!(promoted.code, 0, "{backend}: {promoted:?}");
             assert_eq!((project.read("new").as_str(), project.read("d/f").as_str()), ("x\n", "y\n"));
             assert_eq!(project.workspaces().len(), 0);
+        }
+    }
+}
+
+#[test]
+fn what_a_workload_makes_has_the_modes_that_its_caller_wants() {
+    for user in [User::Current, User::Ordinary] {
+        for backend in BACKENDS {
+            let project = Project::initialised(user);
+            let script = "umask; touch f; mkdir d; stat -c %a f d";
+            for (mask, modes) in [("0022", "644\n755"), ("0077", "600\n700")] {
+                let arguments = ["run", "--backend", backend, "--", "sh", "-c", script];
+                let run = under(&project, &format!("umask {mask}"), &arguments);
+                assert_eq!((run.code, run.stdout), (0, format!("{mask}\n{modes}\n")), "{backend}");
+            }
         }
     }
 }

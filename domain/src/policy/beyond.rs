@@ -1,7 +1,10 @@
 //! Where one policy allows more than another one.
 
 use super::read::contains;
-use super::{Effect, ProjectPolicy, ReuseInput, WriteRule, WrittenPolicy};
+use super::{BackendChoice, BackendName, Effect, ProjectPolicy, ReuseInput, WriteRule, WrittenPolicy};
+
+/// It contains nothing: everything is within it.
+const HOST: BackendChoice = BackendChoice::Named(BackendName::Host);
 
 impl ProjectPolicy {
     /// Where this policy would let a workload do more than `trusted` lets it, with the value of either. The paths of both
@@ -18,6 +21,10 @@ impl ProjectPolicy {
             ..WrittenPolicy::default()
         };
         let mut keys: Vec<&str> = ceiling.narrow(&mut self.clone()).into_iter().map(|widening| widening.key).collect();
+        // Where a backend was chosen, `auto` may take a weaker one.
+        if own.backend == BackendChoice::Auto && !matches!(known.backend, BackendChoice::Auto | HOST) {
+            keys.push("runtime_backend");
+        }
         if !own.network_allow.iter().all(|rule| known.network_allow.contains(rule)) {
             keys.push("network.allow");
         }
@@ -56,9 +63,7 @@ impl ProjectPolicy {
 mod tests {
     use super::*;
     use crate::content::ContentId;
-    use crate::policy::{
-        BackendChoice, BackendName, DependencyCache, HideRule, NetworkAccess, PathMode, ReuseKind, WorkspaceExposure,
-    };
+    use crate::policy::{DependencyCache, HideRule, NetworkAccess, PathMode, ReuseKind, WorkspaceExposure};
     use crate::repo_path::RepoPath;
 
     fn keys(asked: &ProjectPolicy, trusted: &ProjectPolicy) -> Vec<&'static str> {
@@ -73,6 +78,15 @@ mod tests {
         wide.sandbox.network_allow = vec!["crates.io".to_owned()];
         wide.sandbox.read = vec![b"/opt/go".to_vec()];
         wide
+    }
+
+    #[test]
+    fn to_leave_the_backend_to_isobox_is_more_than_one_that_was_chosen() {
+        let (auto, mut chosen) = (ProjectPolicy::default(), ProjectPolicy::default());
+        chosen.sandbox.backend = BackendChoice::Named(BackendName::Bubblewrap);
+        assert_eq!((keys(&auto, &chosen), keys(&chosen, &auto)), (vec!["runtime_backend"], vec![]));
+        chosen.sandbox.backend = HOST;
+        assert!(keys(&auto, &chosen).is_empty());
     }
 
     #[test]

@@ -34,13 +34,16 @@ const DIRECTORY: Mode = Mode::from_bits_truncate(0o755);
 ///
 /// What comes from the host is copied from its paths first: one of them may be where the root is made.
 pub(super) fn make(entries: &[Entry]) -> io::Result<()> {
-    umask(Mode::empty());
+    let before = umask(Mode::empty());
     let sources = entries.iter().map(Source::of).collect::<io::Result<Vec<_>>>()?;
     let root = Root::make().map_err(while_doing("make the root of the sandbox", b"/"))?;
     for (Entry { path, item }, source) in entries.iter().zip(sources) {
         root.put(path, item, source).map_err(while_doing("lay out", path))?;
     }
-    change_root(root.here.as_fd(), root.before.as_fd()).map_err(while_doing("go to the root of the sandbox", b"/"))
+    change_root(root.here.as_fd(), root.before.as_fd()).map_err(while_doing("go to the root of the sandbox", b"/"))?;
+    // What the workload makes has the modes that its caller wants.
+    umask(before);
+    Ok(())
 }
 
 fn while_doing(step: &'static str, path: &[u8]) -> impl Fn(io::Error) -> io::Error {
