@@ -13,9 +13,12 @@ type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 const ABSENT: [i64; 4] =
     [libc::SYS_clone3, libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register];
 
+/// open_tree_attr(2) of Linux 6.15, which has this number on every architecture; libc does not name it yet.
+const OPEN_TREE_ATTR: i64 = 467;
+
 /// Not permitted, whatever the arguments: kernel keyrings, mounts and namespaces, modules and new kernels, and interfaces
 /// into the kernel with a history of holes that a development tool does not need.
-const FORBIDDEN: [i64; 37] = [
+const FORBIDDEN: [i64; 38] = [
     libc::SYS_add_key,
     libc::SYS_request_key,
     libc::SYS_keyctl,
@@ -26,6 +29,7 @@ const FORBIDDEN: [i64; 37] = [
     libc::SYS_chroot,
     libc::SYS_move_mount,
     libc::SYS_open_tree,
+    OPEN_TREE_ATTR,
     libc::SYS_fsopen,
     libc::SYS_fsconfig,
     libc::SYS_fsmount,

@@ -302,6 +302,8 @@ fn forbidden_system_calls_are_refused(stand: &mut Stand<'_>) -> Result<(), Faile
         ("pivot_root", SYS_pivot_root, &[], EPERM),
         ("fsopen", SYS_fsopen, &[], EPERM),
         ("open_tree", SYS_open_tree, &[], EPERM),
+        // Linux without it says ENOSYS to whoever may call it.
+        ("open_tree_attr", 467, &[], EPERM),
         ("mount_setattr", SYS_mount_setattr, &[], EPERM),
         ("setns", SYS_setns, &[0, 0], EPERM),
         ("bpf", SYS_bpf, &[], EPERM),

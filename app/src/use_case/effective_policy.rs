@@ -58,7 +58,7 @@ pub(crate) fn written(written: &WrittenPolicy) -> Vec<PolicyValue> {
 }
 
 /// Refuses what the command line asks for beyond the user's own policy: it was typed on purpose, so that another value
-/// in its place would surprise.
+/// in its place would surprise. Only `auto`, which asks for no backend in particular, becomes the one that the user chose.
 pub(crate) fn require_within(user: &dyn PolicySource, policy: &mut ProjectPolicy) -> Result<(), Failure> {
     let mut within = policy.clone();
     let widened = user.written()?.unwrap_or_default().narrow(&mut within);

@@ -183,7 +183,11 @@ impl RankedReport<'_> {
         let content: Vec<_> =
             self.found[first..].iter().take_while(|(place, _)| *place == at).map(|(_, found)| *found).collect();
         let target = link_content(line).map(|content| whole(objects, &content)).transpose()?;
-        file_type::named(objects, line, findings(line, target.as_deref(), &content))
+        let findings = findings(line, target.as_deref(), &content);
+        Ok(match line {
+            ChangeLine::Change(change) => file_type::named(objects, change, findings),
+            ChangeLine::NotCaptured(_) => findings,
+        })
     }
 }
 

@@ -23,35 +23,36 @@ fn sixty_four_descriptors_are_enough() {
     }
 }
 
-#[test]
-fn a_umask_that_takes_the_owners_rights_hinders_nothing() {
+/// Does something in a project of each user on each backend.
+fn everywhere(test: impl Fn(&Project, &str)) {
     for user in [User::Current, User::Ordinary] {
-        for backend in BACKENDS {
-            let project = Project::initialised(user);
-            let script = "echo x > new; mkdir d; echo y > d/f";
-            let run = under(&project, "umask 0777", &["run", "--backend", backend, "--", "sh", "-c", script]);
-            assert_eq!(run.code, 0, "{backend}: {run:?}");
-            let promoted = under(&project, "umask 0777", &["promote", "--yes", "@latest"]);
-            assert_eq!(promoted.code, 0, "{backend}: {promoted:?}");
-            assert_eq!((project.read("new").as_str(), project.read("d/f").as_str()), ("x\n", "y\n"));
-            assert_eq!(project.workspaces().len(), 0);
-        }
+        BACKENDS.iter().for_each(|backend| test(&Project::initialised(user), backend));
     }
 }
 
 #[test]
+fn a_umask_that_takes_the_owners_rights_hinders_nothing() {
+    everywhere(|project, backend| {
+        let script = "echo x > new; mkdir d; echo y > d/f";
+        let run = under(project, "umask 0777", &["run", "--backend", backend, "--", "sh", "-c", script]);
+        assert_eq!(run.code, 0, "{backend}: {run:?}");
+        let promoted = under(project, "umask 0777", &["promote", "--yes", "@latest"]);
+        assert_eq!(promoted.code, 0, "{backend}: {promoted:?}");
+        assert_eq!((project.read("new").as_str(), project.read("d/f").as_str()), ("x\n", "y\n"));
+        assert_eq!(project.workspaces().len(), 0);
+    });
+}
+
+#[test]
 fn what_a_workload_makes_has_the_modes_that_its_caller_wants() {
-    for user in [User::Current, User::Ordinary] {
-        for backend in BACKENDS {
-            let project = Project::initialised(user);
-            let script = "umask; touch f; mkdir d; stat -c %a f d";
-            for (mask, modes) in [("0022", "644\n755"), ("0077", "600\n700")] {
-                let arguments = ["run", "--backend", backend, "--", "sh", "-c", script];
-                let run = under(&project, &format!("umask {mask}"), &arguments);
-                assert_eq!((run.code, run.stdout), (0, format!("{mask}\n{modes}\n")), "{backend}");
-            }
+    everywhere(|project, backend| {
+        let script = "umask; touch f; mkdir d; stat -c %a f d";
+        for (mask, modes) in [("0022", "644\n755"), ("0077", "600\n700")] {
+            let arguments = ["run", "--backend", backend, "--", "sh", "-c", script];
+            let run = under(project, &format!("umask {mask}"), &arguments);
+            assert_eq!((run.code, run.stdout), (0, format!("{mask}\n{modes}\n")), "{backend}");
         }
-    }
+    });
 }
 
 #[test]

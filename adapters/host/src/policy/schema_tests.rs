@@ -1,6 +1,7 @@
 //! The published schema accepts what is read as a policy, and nothing else.
 
 use super::{FileKind, parse_written, policy_schema};
+use isobox_domain::policy::Requirement;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -154,6 +155,13 @@ fn named(schema: &Value, words: &mut Vec<Value>) {
         Value::Array(values) => values.iter().for_each(|value| named(value, words)),
         _ => {}
     }
+}
+
+#[test]
+fn whatever_can_be_required_is_in_the_schema() {
+    let schema: Value = serde_json::from_str(policy_schema()).expect("JSON");
+    let names: Vec<Value> = Requirement::all().map(|requirement| requirement.name().into()).collect();
+    assert_eq!(schema["properties"]["require"]["items"]["enum"], Value::from(names));
 }
 
 /// A document: mostly as it should be, with some keys that have any value.

@@ -73,9 +73,8 @@ impl<'a> Reading<'a> {
         let change = review.entries[at].change.clone();
         let page = self.page(&change)?;
         let content = review.found_in(at);
-        let findings = self.findings(change, &content)?;
-        let findings =
-            file_type::named(self.objects, &ChangeLine::Change(review.entries[at].change.clone()), findings)?;
+        let findings = self.findings(change.clone(), &content)?;
+        let findings = file_type::named(self.objects, &change, findings);
         review.show(at, page, findings);
         Ok(())
     }
